@@ -1,0 +1,1 @@
+"""The analysis job reads immutable records only."""

@@ -1,0 +1,1 @@
+"""The evaluator: sealed checks on a snapshot, each in its own process, judged from outside."""

@@ -1,0 +1,1 @@
+"""The gateway: bundles by digest, artifacts create-only, every caller known by its pod."""

@@ -1,0 +1,62 @@
+"""The cluster's programs, built once from the Go module proxy with the versions that binaries/*/go.sum pin."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+from local_cluster import cache
+from local_cluster.progress import step
+
+SOURCES = Path(__file__).parent / "binaries"
+KUBERNETES_PROGRAMS = (
+    "kube-apiserver",
+    "kube-controller-manager",
+    "kube-scheduler",
+    "kube-proxy",
+    "kubelet",
+    "kubectl",
+)
+# Smallest first, so that somebody who watches sees progress before the long one.
+TOOLS = {
+    "etcd": "go.etcd.io/etcd/server/v3",
+    "versitygw": "github.com/versity/versitygw/cmd/versitygw",
+    "network-policies": "sigs.k8s.io/kube-network-policies/cmd",
+    "helm": "helm.sh/helm/v4/cmd/helm",
+}
+
+
+def kubernetes_version() -> str:
+    """The Kubernetes release that binaries/kubernetes/go.mod pins, such as `v1.36.3`."""
+    text = (SOURCES / "kubernetes" / "go.mod").read_text()
+    found = re.search(r"k8s\.io/kubernetes (v\S+)", text)
+    assert found, "binaries/kubernetes/go.mod requires no k8s.io/kubernetes"
+    return found.group(1)
+
+
+def build_all() -> dict[str, Path]:
+    """Every program's path by name. Builds what the cache lacks: about ten minutes on two cores the first time."""
+    programs = {name: _build(name, package) / name for name, package in TOOLS.items()}
+    kubernetes = _build("kubernetes", ".")
+    return programs | {name: kubernetes / name for name in KUBERNETES_PROGRAMS}
+
+
+def _build(name: str, package: str) -> Path:
+    source = SOURCES / name
+    version = kubernetes_version()
+    flags = "-s -w"
+    if name == "kubernetes":
+        # The API server serves this version to clients, and the kubelet refuses to run without one.
+        flags += "".join(
+            f" -X k8s.io/{where}/version.gitVersion={version}" for where in ("component-base", "client-go/pkg")
+        )
+
+    def make(target: Path) -> None:
+        with step(f"build {name} from the Go module proxy"):
+            command = ["go", "build", "-trimpath", "-ldflags", flags, "-o", str(target / name), package]
+            subprocess.run(command, cwd=source, check=True, env=os.environ | {"CGO_ENABLED": "0", "GOFLAGS": ""})
+        if name == "kubernetes":
+            for program in KUBERNETES_PROGRAMS:
+                (target / program).symlink_to(name)
+
+    return cache.entry("binaries", name, cache.files_key([source], flags), make)

@@ -1,0 +1,1 @@
+"""The five kinds of the API as models, and what is generated from them."""

@@ -1,0 +1,1 @@
+"""From observed facts to an outcome: one table."""

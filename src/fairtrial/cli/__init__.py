@@ -1,0 +1,1 @@
+"""The `fairtrial` command: what people do that kubectl cannot."""

@@ -1,0 +1,83 @@
+"""Every name that two parts must agree on: labels, objects, containers, paths in pods, audiences; with length limits.
+
+Standard library only: this module is imported inside untrusted pods.
+"""
+
+GROUP = "fairtrial.dev"
+VERSION = "v1alpha1"
+API_VERSION = f"{GROUP}/{VERSION}"
+
+# --- names of runs and of what they own -------------------------------------------------------------------------------
+# A pod's hostname and most label values hold 63 characters. The longest child is `<run>-evaluator` (10 more), so a run
+# may have 52, with one to spare.
+RUN_NAME_MAX = 52
+NAME_MAX = 63
+
+AGENT, EVALUATOR = "agent", "evaluator"
+
+
+def agent_pod(run: str) -> str:
+    """The agent pod's name: deterministic, so that a second create finds the first."""
+    return f"{run}-{AGENT}"
+
+
+def evaluator_pod(run: str) -> str:
+    """The evaluator pod's name: deterministic, so that a second create finds the first."""
+    return f"{run}-{EVALUATOR}"
+
+
+# --- labels, finalizers, objects in a run namespace -------------------------------------------------------------------
+NAMESPACE_LABEL = f"{GROUP}/enabled"  # a namespace opts in with the value "true"
+MANAGED_BY_LABEL, MANAGED_BY = "app.kubernetes.io/managed-by", "fairtrial-operator"
+ROLE_LABEL = f"{GROUP}/role"  # AGENT or EVALUATOR, on pods
+RUN_LABEL = f"{GROUP}/run"
+GATEWAY_LABEL = f"{GROUP}/gateway"  # "true" on the gateway's pods: what the network policies allow
+RUN_FINALIZER = f"{GROUP}/record"  # on a run until its record is stored
+POD_FINALIZER = f"{GROUP}/result"  # on an agent pod until what it ended with is in the run's status
+SERVICE_ACCOUNT = "fairtrial-run"  # has no rights and mounts no API token
+POLICY_DENY_ALL = "fairtrial-deny-all"
+POLICY_ALLOW_GATEWAY = "fairtrial-allow-gateway"
+FIELD_MANAGER = "fairtrial-operator"
+
+# --- identity: one audience per capability ----------------------------------------------------------------------------
+AUDIENCE_FETCH = "fairtrial/fetch"
+AUDIENCE_RECORD = "fairtrial/record"
+AUDIENCE_EVALUATE = "fairtrial/evaluate"
+AUDIENCE_PROVIDER = "fairtrial/provider"
+TOKEN_FILE = "/var/run/fairtrial/token"  # noqa: S105 — a path; each container mounts its own audience here
+
+# --- containers and paths inside a pod --------------------------------------------------------------------------------
+CONTAINER_FETCH, CONTAINER_RECORD = "fetch", "record"
+CONTAINER_AGENT, CONTAINER_CHECKS = "agent", "checks"
+USER_ID = 10001  # agent, recorder and evaluator; another container's processes are out of reach all the same
+
+SHARED_DIR = "/fairtrial"  # written by fetch, read-only for everybody after it
+RUNTIME_DIR = f"{SHARED_DIR}/runtime"
+PLAN_FILE = f"{SHARED_DIR}/plan.json"
+CANDIDATE_DIR = f"{SHARED_DIR}/candidate"
+WORKSPACE_DIR = "/workspace"  # TASK.md and project/
+PROJECT_DIR = f"{WORKSPACE_DIR}/project"
+TASK_FILE = f"{WORKSPACE_DIR}/TASK.md"
+HOME_DIR = "/home/agent"
+CHANNEL_DIR = "/run/fairtrial"
+CHANNEL_SOCKET = f"{CHANNEL_DIR}/record.sock"
+SPOOL_DIR = "/spool"  # the recorder's own
+SEALED_DIR = "/sealed"  # evaluator pods only
+BASE_DIR = "/base"  # evaluator pods only: the untouched fixture, for protected paths and the negative control
+
+ENV_GATEWAY = "FAIRTRIAL_GATEWAY_URL"
+ENV_PLAN = "FAIRTRIAL_PLAN"
+
+
+def runtime_command(module: str) -> list[str]:
+    """The argv that runs `module` with the self-contained runtime in any Linux image, whatever libc it has or lacks."""
+    library = f"{RUNTIME_DIR}/lib"
+    return [f"{library}/ld-linux-x86-64.so.2", "--library-path", library, f"{RUNTIME_DIR}/bin/python3", "-m", module]
+
+
+# The runtime finds its standard library by PYTHONHOME; launch removes these before anything of the candidate starts.
+RUNTIME_ENV = {"PYTHONHOME": RUNTIME_DIR, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONSAFEPATH": "1"}
+
+# --- the sealed part's canary -----------------------------------------------------------------------------------------
+# Every sealed part holds one. The pattern is public, the value is not: whatever matches in an agent's pod is a leak.
+CANARY_PATTERN = r"fairtrial-canary-[0-9a-f]{32}"

@@ -1,0 +1,1 @@
+"""The task format: folders that authors write, archives that runs use."""
