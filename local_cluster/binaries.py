@@ -21,7 +21,8 @@ KUBERNETES_PROGRAMS = (
 TOOLS = {
     "etcd": "go.etcd.io/etcd/server/v3",
     "versitygw": "github.com/versity/versitygw/cmd/versitygw",
-    "network-policies": "sigs.k8s.io/kube-network-policies/cmd",
+    "pause": ".",
+    "network-policies": ".",
     "helm": "helm.sh/helm/v4/cmd/helm",
 }
 

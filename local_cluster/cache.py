@@ -8,7 +8,7 @@ import fcntl
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable, Iterator
 from pathlib import Path
 
 
@@ -26,17 +26,25 @@ def key(*parts: bytes | str) -> str:
     return digest.hexdigest()[:16]
 
 
-def files_key(paths: Iterable[Path], *extra: str) -> str:
-    """A content key over files and folders: names, executable bits and bytes, but no times and no absolute paths."""
+def files_key(paths: Iterable[Path], *extra: str, ignored: Container[str] = ("__pycache__",)) -> str:
+    """A content key over files and folders: names, executable bits and bytes, but no times and no absolute paths.
+
+    Files and folders whose name is in `ignored` do not count.
+    """
     parts: list[bytes | str] = list(extra)
     for path in paths:
-        found = sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]
-        for file in found:
-            if "__pycache__" in file.parts:
-                continue
+        for file in sorted(_files(path, ignored)) if path.is_dir() else [path]:
             name = file.relative_to(path.parent).as_posix()
             parts += [name, "x" if os.access(file, os.X_OK) else "-", file.read_bytes()]
     return key(*parts)
+
+
+def _files(folder: Path, ignored: Container[str]) -> Iterator[Path]:
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if name not in ignored]
+        for name in names:
+            if name not in ignored and (file := Path(place, name)).is_file():
+                yield file
 
 
 def entry(kind: str, name: str, content_key: str, make: Callable[[Path], None]) -> Path:

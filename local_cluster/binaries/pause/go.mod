@@ -1,0 +1,3 @@
+module fairtrial.dev/local-cluster/pause
+
+go 1.26.0
