@@ -1,0 +1,1 @@
+"""From nothing to records: the example tasks and runs on a real cluster."""

@@ -1,0 +1,114 @@
+"""What an administrator decides about the operator, read once from the environment and refused with the name at fault."""
+
+import json
+import os
+import re
+import socket
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fairtrial import names
+from fairtrial.documents import Probe, from_json
+from fairtrial.errors import InvalidInput
+
+IMAGE_BY_DIGEST = re.compile(r"^[^\s@]+@sha256:[0-9a-f]{64}$")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The operator's configuration. Seconds are seconds; labels are `key=value`."""
+
+    namespace: str
+    runner_image: str
+    evaluator_image: str
+    gateway_url: str
+    gateway_namespace: str
+    identity: str
+    selector_key: str = names.NAMESPACE_LABEL
+    selector_value: str = "true"
+    probes: tuple[Probe, ...] = ()
+    lease_name: str = "fairtrial-operator"
+    lease_seconds: int = 15
+    workers: int = 32
+    health_port: int = 8081
+    token_seconds: int = 3600
+    release_after_seconds: int = 900
+    resync_seconds: int = 600
+
+    def selects(self, labels: Mapping[str, str]) -> bool:
+        """Whether a namespace with these labels is this operator's."""
+        return labels.get(self.selector_key) == self.selector_value
+
+
+def load(environ: Mapping[str, str] | None = None) -> Settings:
+    """Read the settings; the first variable that is missing or wrong is named."""
+    env = os.environ if environ is None else environ
+    key, value = _label(env.get("FAIRTRIAL_NAMESPACE_SELECTOR", f"{names.NAMESPACE_LABEL}=true"))
+    own = _required(env, "FAIRTRIAL_NAMESPACE")
+    return Settings(
+        namespace=own,
+        runner_image=_image(env, "FAIRTRIAL_RUNNER_IMAGE"),
+        evaluator_image=_image(env, "FAIRTRIAL_EVALUATOR_IMAGE"),
+        gateway_url=_required(env, "FAIRTRIAL_GATEWAY_URL"),
+        gateway_namespace=env.get("FAIRTRIAL_GATEWAY_NAMESPACE", own),
+        # A pod's name is held by one container at a time: after a restart in place the Lease is still its own.
+        identity=env.get("FAIRTRIAL_IDENTITY") or f"{socket.gethostname()}_{uuid.uuid4().hex[:8]}",
+        selector_key=key,
+        selector_value=value,
+        probes=(*_cluster_probes(env), *_probes(env.get("FAIRTRIAL_PROBES", "[]"))),
+        lease_name=env.get("FAIRTRIAL_LEASE_NAME", "fairtrial-operator"),
+        lease_seconds=_number(env, "FAIRTRIAL_LEASE_SECONDS", 15, least=2),
+        workers=_number(env, "FAIRTRIAL_WORKERS", 32, least=1),
+        health_port=_number(env, "FAIRTRIAL_HEALTH_PORT", 8081, least=0),
+        token_seconds=_number(env, "FAIRTRIAL_TOKEN_SECONDS", 3600, least=600),
+        release_after_seconds=_number(env, "FAIRTRIAL_RELEASE_AFTER_SECONDS", 900, least=0),
+        resync_seconds=_number(env, "FAIRTRIAL_RESYNC_SECONDS", 600, least=1),
+    )
+
+
+def _required(env: Mapping[str, str], name: str) -> str:
+    if not env.get(name):
+        raise InvalidInput(f"{name} is not set.", next_move="Set it on the operator's Deployment.")
+    return env[name]
+
+
+def _image(env: Mapping[str, str], name: str) -> str:
+    image = _required(env, name)
+    if not IMAGE_BY_DIGEST.match(image):
+        raise InvalidInput(f"{name} is {image!r}.", next_move="Name the image by digest: name@sha256:<64 hex digits>.")
+    return image
+
+
+def _label(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not key or not equals or not value:
+        raise InvalidInput(f"FAIRTRIAL_NAMESPACE_SELECTOR is {text!r}.", next_move="Write it as key=value.")
+    return key, value
+
+
+def _number(env: Mapping[str, str], name: str, default: int, *, least: int) -> int:
+    text = env.get(name) or str(default)
+    if not text.isdecimal() or int(text) < least:
+        raise InvalidInput(f"{name} is {text!r}.", next_move=f"Give a whole number of at least {least}.")
+    return int(text)
+
+
+def _probes(text: str) -> list[Probe]:
+    try:
+        raw = json.loads(text)
+    except ValueError as error:
+        raise InvalidInput(f"FAIRTRIAL_PROBES is not JSON: {error}.") from error
+    probes: list[Probe] = from_json(list[Probe], raw, "FAIRTRIAL_PROBES")
+    return probes
+
+
+def _cluster_probes(env: Mapping[str, str]) -> list[Probe]:
+    """What every cluster has and no untrusted pod may reach: the API server, and the cluster's DNS where it is named."""
+    found = []
+    if env.get("KUBERNETES_SERVICE_HOST"):
+        port = _number(env, "KUBERNETES_SERVICE_PORT", 443, least=1)
+        found.append(Probe("api-server", "tcp", env["KUBERNETES_SERVICE_HOST"], port))
+    if env.get("FAIRTRIAL_CLUSTER_DNS"):
+        found.append(Probe("cluster-dns", "udp-dns", env["FAIRTRIAL_CLUSTER_DNS"], 53))
+    return found

@@ -1,0 +1,77 @@
+"""`fairtrial watch`: what every run of a namespace is doing, live; plain lines where there is no terminal."""
+
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from fairtrial.cli.kubectl import Kubectl
+
+POLL_SECONDS = 1.0
+COLOURS = {"passed": "green", "failed": "red", "invalid": "yellow", "void": "magenta", "cancelled": "blue"}
+
+
+def until_recorded(kubectl: Kubectl, selector: str, *, timeout_seconds: float = 3600) -> list[dict[str, Any]]:
+    """Show the runs that match `selector` until each is recorded; returns them as they are at the end."""
+    console = Console()
+    deadline = time.monotonic() + timeout_seconds
+    shown: dict[str, str] = {}
+    with Live(console=console, refresh_per_second=4, transient=True) as live:
+        while True:
+            runs = kubectl.get("benchmarkruns.fairtrial.dev", "--selector", selector)["items"]
+            if console.is_terminal:
+                live.update(table(runs, datetime.now(UTC)))
+            else:
+                _print_changes(console, runs, shown)
+            if runs and all(is_recorded(run) for run in runs):
+                return list(runs)
+            if time.monotonic() > deadline:
+                return list(runs)
+            time.sleep(POLL_SECONDS)
+
+
+def is_recorded(run: dict[str, Any]) -> bool:
+    """Whether the run's record is stored."""
+    return any(
+        condition["type"] == "Recorded" and condition["status"] == "True"
+        for condition in run.get("status", {}).get("conditions", [])
+    )
+
+
+def what_it_does(run: dict[str, Any]) -> str:
+    """One line about a run: its outcome, or its phase and what it waits for."""
+    status = run.get("status", {})
+    if status.get("outcome"):
+        parts = [status["outcome"], status.get("reason", ""), status.get("category", "")]
+        return " · ".join(part for part in parts if part and part != "none")
+    return " · ".join(part for part in (status.get("phase", "Pending"), status.get("message", "")) if part)
+
+
+def table(runs: list[dict[str, Any]], now: datetime) -> Table:
+    """The live table."""
+    result = Table(box=None, pad_edge=False)
+    for column in ("RUN", "TASK", "CANDIDATE", "AGE", "STATE"):
+        result.add_column(column, overflow="fold")
+    for run in sorted(runs, key=lambda item: str(item["metadata"]["name"])):
+        created = datetime.fromisoformat(run["metadata"]["creationTimestamp"])
+        colour = COLOURS.get(run.get("status", {}).get("outcome", ""), "")
+        result.add_row(
+            run["metadata"]["name"],
+            run["spec"]["taskRef"]["name"],
+            run["spec"]["candidate"]["name"],
+            f"{(now - created).total_seconds():.0f}s",
+            what_it_does(run)[:90],
+            style=colour,
+        )
+    return result
+
+
+def _print_changes(console: Console, runs: list[dict[str, Any]], shown: dict[str, str]) -> None:
+    for run in runs:
+        name, state = run["metadata"]["name"], what_it_does(run)
+        if shown.get(name) != state:
+            shown[name] = state
+            console.print(f"  {name}: {state}", highlight=False, soft_wrap=True)
