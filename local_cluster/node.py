@@ -84,6 +84,7 @@ state = "{state}/containerd-run"
 
       [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
         SystemdCgroup = false
+        Root = "{state}/runc"
 """
 
 

@@ -57,7 +57,7 @@ class Component:
 
 def ensure(component: Component, *, patience: float = 60.0) -> None:
     """Leave the component running as described and healthy, restarting it when it is neither."""
-    if pid(component.name) and _record(component.name).get("fingerprint") != component.fingerprint:
+    if pid(component.name) and not is_current(component):
         stop(component.name)
     if pid(component.name) and wait_healthy(component, patience=min(patience, 20.0)):
         return
@@ -65,6 +65,11 @@ def ensure(component: Component, *, patience: float = 60.0) -> None:
     start(component)
     if not wait_healthy(component, patience=patience):
         raise ComponentFailed(f"{component.name} is not healthy; see {component.log}\n{_last_lines(component.log)}")
+
+
+def is_current(component: Component) -> bool:
+    """Whether the component was last started from exactly this description."""
+    return _record(component.name).get("fingerprint") == component.fingerprint
 
 
 def start(component: Component) -> None:

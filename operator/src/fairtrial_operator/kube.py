@@ -203,7 +203,12 @@ class Kube:
 
     # --- transport ----------------------------------------------------------------------------------------------------
     async def _write(
-        self, verb: str, path: str, body: Any, media_type: str = "application/json", query: Mapping[str, str] = {}
+        self,
+        verb: str,
+        path: str,
+        body: Any,
+        media_type: str = "application/json",
+        query: Mapping[str, str] | None = None,
     ) -> Object:
         API_WRITES.labels(verb).inc()
         return await self._request(verb, path, query, body=body, media_type=media_type)
@@ -212,7 +217,7 @@ class Kube:
         self,
         verb: str,
         path: str,
-        query: Mapping[str, str] = {},
+        query: Mapping[str, str] | None = None,
         *,
         body: Any = None,
         media_type: str = "application/json",
@@ -238,7 +243,7 @@ class Kube:
         self,
         verb: str,
         path: str,
-        query: Mapping[str, str],
+        query: Mapping[str, str] | None,
         *,
         body: Any = None,
         media_type: str = "application/json",

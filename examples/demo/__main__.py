@@ -1,0 +1,149 @@
+"""`make demo`: a cluster, the chart, the example tasks, the example runs, and a table of what came of them."""
+
+import argparse
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import yaml
+from rich.console import Console
+from rich.table import Table
+
+import local_cluster
+from examples import render
+from examples.demo.install import ROOT, RUN_NAMESPACE, Target, existing_store, install
+from fairtrial.cli.kubectl import Kubectl
+from fairtrial.cli.watch import COLOURS, until_recorded
+from local_cluster.progress import say, step
+
+# One of each kind of end, small enough for two cores; `make test` runs all of examples/runs.
+DEMO_RUNS = (
+    "reference-parse-defect",
+    "noop-parse-defect",
+    "wrong-parse-defect",
+    "tamperer-parse-defect",
+    "reference-node-feature",
+    "reference-busybox",
+)
+DEMO_LABEL = "fairtrial.dev/demo"
+
+
+def main() -> None:
+    """Parse the arguments and run the demo on the local cluster, or on the one that `--context` names."""
+    parser = argparse.ArgumentParser(prog="make demo", description=__doc__)
+    parser.add_argument("--context", help="a kubeconfig context to use instead of the local cluster")
+    parser.add_argument("--values", help="chart values with your images by digest (needed with --context)")
+    arguments = parser.parse_args()
+    target = _own_cluster(arguments.context, arguments.values) if arguments.context else _local_cluster()
+    install(target)
+    kubectl = Kubectl(target.context, RUN_NAMESPACE)
+    push_tasks(target)
+    runs = example_runs(target.images)
+    with step(f"apply {len(runs)} example runs with kubectl"):
+        # A run is never repeated or edited. What an earlier demo left is removed here; its records stay in the store.
+        kubectl.run("delete", "benchmarkruns", "--selector", f"{DEMO_LABEL}=true", "--wait=true", "--timeout=120s")
+        kubectl.apply(yaml.safe_dump_all(runs))
+    say("  wait for every run's record")
+    _report(target, until_recorded(kubectl, f"{DEMO_LABEL}=true", timeout_seconds=900))
+
+
+def _local_cluster() -> Target:
+    cluster = local_cluster.up()
+    os.environ["KUBECONFIG"] = str(cluster.kubeconfig)
+    os.environ["PATH"] = f"{cluster.bin_dir}{os.pathsep}{os.environ['PATH']}"
+    return Target(
+        None, dict(cluster.images), cluster.s3_endpoint, cluster.bucket, cluster.access_key, cluster.secret_key
+    )
+
+
+def _own_cluster(context: str, values_file: str | None) -> Target:
+    if not values_file:
+        raise SystemExit("error: with CONTEXT=… also give VALUES=<file> that names your images; see README.md.")
+    if not shutil.which("helm") or not shutil.which("kubectl"):
+        raise SystemExit("error: helm 4 and kubectl must be on the PATH to use your own cluster.")
+    store = existing_store()
+    values = yaml.safe_load(Path(values_file).read_text())
+    images = dict(values.get("images", {})) | dict(values.pop("exampleImages", {}))
+    return Target(
+        context,
+        images,
+        store["FAIRTRIAL_S3_ENDPOINT"],
+        store["FAIRTRIAL_S3_BUCKET"],
+        store["AWS_ACCESS_KEY_ID"],
+        store["AWS_SECRET_ACCESS_KEY"],
+        values_file=values_file,
+        local=False,
+    )
+
+
+def push_tasks(target: Target, namespace: str = RUN_NAMESPACE) -> None:
+    """Push every example task: archives into the store, one BenchmarkTask each into the namespace."""
+    tasks = sorted(path.parent for path in (ROOT / "examples" / "tasks").glob("*/task.yaml"))
+    environment = os.environ | {
+        "FAIRTRIAL_S3_ENDPOINT": target.endpoint,
+        "FAIRTRIAL_S3_BUCKET": target.bucket,
+        "AWS_ACCESS_KEY_ID": target.access_key,
+        "AWS_SECRET_ACCESS_KEY": target.secret_key,
+    }
+    for task in tasks:
+        with step(f"push task {task.name}"):
+            image = target.images[evaluator_image(task)]
+            command = ["fairtrial", "task", "push", str(task), "--namespace", namespace, "--evaluator-image", image]
+            if target.context:
+                command += ["--context", target.context]
+            subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
+
+
+def evaluator_image(task: Path) -> str:
+    """The short name of the example image that a task's checks run in."""
+    named = str(yaml.safe_load((task / "task.yaml").read_text())["evaluatorImage"])
+    return named.rsplit("/", 1)[-1].split("@", 1)[0].split(":", 1)[0]
+
+
+def example_runs(images: dict[str, str], names: tuple[str, ...] = DEMO_RUNS) -> list[dict[str, Any]]:
+    """The example runs with every image pinned to the digests at hand, labelled as the demo's."""
+    files = [ROOT / "examples" / "runs" / f"{name}.yaml" for name in names]
+    runs = [run for file in files for run in render.render_file(file, images)]
+    for run in runs:
+        run["metadata"].setdefault("labels", {})[DEMO_LABEL] = "true"
+    return runs
+
+
+def _report(target: Target, runs: list[dict[str, Any]]) -> None:
+    console = Console(width=None if Console().is_terminal else 160)
+    table = Table(title="What came of it", title_justify="left", box=None, pad_edge=False)
+    for column in ("RUN", "OUTCOME", "REASON", "CATEGORY", "RECORD SHA-256"):
+        table.add_column(column, overflow="fold")
+    for run in sorted(runs, key=lambda item: str(item["metadata"]["name"])):
+        status = run.get("status", {})
+        outcome = status.get("outcome", "—")
+        row = [run["metadata"]["name"], outcome, status.get("reason", "") or "", status.get("category", "") or ""]
+        table.add_row(*row, status.get("record", {}).get("sha256", "")[:16] + "…", style=COLOURS.get(outcome, ""))
+    console.print()
+    console.print(table)
+    console.print("\nThe records:", highlight=False)
+    for run in sorted(runs, key=lambda item: str(item["metadata"]["name"])):
+        record = run.get("status", {}).get("record", {})
+        console.print(f"  {record.get('uri')}  sha256:{record.get('sha256')}", highlight=False, soft_wrap=True)
+    console.print("\n" + _next_commands(target, runs), highlight=False, soft_wrap=True)
+
+
+def _next_commands(target: Target, runs: list[dict[str, Any]]) -> str:
+    name = sorted(run["metadata"]["name"] for run in runs)[0]
+    lines = ["Read on:"]
+    if target.local:
+        lines.append('  eval "$(.venv/bin/python -m local_cluster env)"      # kubectl, helm and the store for this shell')
+        lines.append('  export PATH="$PWD/.venv/bin:$PATH"')
+    lines += [
+        f"  kubectl -n {RUN_NAMESPACE} get benchmarkruns",
+        f"  kubectl -n {RUN_NAMESPACE} describe benchmarkrun {name}",
+        f"  fairtrial record {name} -n {RUN_NAMESPACE}               # the record, checked against its hash",
+        f"  fairtrial artifacts {name} -n {RUN_NAMESPACE} --to evidence/{name}",
+    ]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()

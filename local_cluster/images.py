@@ -1,0 +1,220 @@
+"""Container images without a docker engine or a registry: built with buildah, loaded into our containerd by digest.
+
+Three layers. `build` makes an archive and keeps it in the cache by the content of what went in; `load` puts an archive
+into the running cluster; the table at the top says which images there are. Images are always referred to by digest,
+because a digest is part of a result's evidence.
+"""
+
+import json
+import subprocess
+import tarfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from local_cluster import build_environment, cache, layout, node
+from local_cluster.packages import program
+from local_cluster.progress import say, step
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+PREFIX = "localhost/fairtrial"
+BASE = f"{PREFIX}/debian-python:base"
+# Image name: the folder of the part. Their context is the repository, since they all use what is in src/.
+PARTS = {"operator": "operator", "gateway": "gateway", "runner": "runner_image", "evaluator": "evaluator_image"}
+# Neither content of an image nor a reason to build it again.
+IGNORED = (
+    ".git",
+    ".venv",
+    "__pycache__",
+    ".mypy_cache",
+    ".pytest_cache",
+    ".ruff_cache",
+    ".hypothesis",
+    "tests",
+    "docs",
+    "benchmarks",
+    "local_cluster",
+    "node_modules",
+)
+BASE_PACKAGES = ("python3", "python3-venv", "python-is-python3", "ca-certificates")
+BASE_SUITE = "bookworm"
+# Documentation and translations: a third of the size, and no program reads them.
+BASE_EXCLUDED = ("/usr/share/man/*", "/usr/share/doc/*", "/usr/share/locale/*", "/usr/share/info/*")
+
+
+@dataclass(frozen=True)
+class Image:
+    """An image to build: a Dockerfile, the folder that it copies from, and its build arguments."""
+
+    name: str
+    dockerfile: Path
+    context: Path
+    arguments: Mapping[str, str] = field(default_factory=lambda: {"BASE": BASE})
+
+
+class BuildFailed(Exception):
+    """One or more images could not be built: the message has the last lines of each log."""
+
+
+def table() -> list[Image]:
+    """Our own images, then every example's."""
+    parts = [Image(name, REPOSITORY / folder / "Dockerfile", REPOSITORY) for name, folder in PARTS.items()]
+    examples = sorted((REPOSITORY / "examples" / "images").glob("*/Dockerfile"))
+    return parts + [Image(file.parent.name, file, file.parent) for file in examples]
+
+
+def build_and_load_all() -> dict[str, str]:
+    """Build every image of the table whose content changed and load it; the digest references by name.
+
+    One image that cannot be built does not keep the others from being loaded; the error comes at the end.
+    """
+    archives: dict[str, Path] = {}
+    failures: list[str] = []
+    for image in table():
+        if not image.dockerfile.exists():
+            say(f"  {image.name}: no {image.dockerfile.relative_to(REPOSITORY)} yet, skipped")
+            continue
+        try:
+            archives[image.name] = build(image)
+        except BuildFailed as failure:
+            failures.append(str(failure))
+    loaded_now = load_all(archives)
+    if failures:
+        raise BuildFailed("\n".join(failures))
+    return loaded_now
+
+
+def build(image: Image) -> Path:
+    """The OCI archive of an image, built unless the cache has it for this very content."""
+    base_key = ensure_base() if BASE in image.arguments.values() else ""
+    arguments = [f"{name}={value}" for name, value in sorted(image.arguments.items())]
+    content_key = cache.files_key([image.context, image.dockerfile], base_key, *arguments, ignored=IGNORED)
+
+    def make(target: Path) -> None:
+        tag = f"{PREFIX}/{image.name}:{content_key}"
+        with step(f"build image {image.name}"):
+            ignore_file = target / "ignored"
+            ignore_file.write_text("".join(f"**/{name}\n" for name in IGNORED))
+            flags = [flag for argument in arguments for flag in ("--build-arg", argument)]
+            # fmt: off
+            _buildah(
+                image.name, "bud", "--isolation", "chroot", "--layers", "--pull-never", *flags,
+                *build_environment.volume_flags(), "--ignorefile", str(ignore_file),
+                "--file", str(image.dockerfile), "--tag", tag, str(image.context),
+            )
+            # fmt: on
+            _buildah(image.name, "push", "--disable-compression", tag, f"oci-archive:{target / 'image.tar'}:latest")
+            ignore_file.unlink()
+
+    return cache.entry("images", image.name, content_key, make) / "image.tar"
+
+
+def ensure_base() -> str:
+    """Make the base image that stands in for a public one, if it is not in the store; its key."""
+    sources = build_environment.debian_sources()
+    content_key = cache.key(BASE_SUITE, *BASE_PACKAGES, *BASE_EXCLUDED, *(source.read_text() for source in sources))
+
+    def make(target: Path) -> None:
+        with step(f"make the base image from Debian {BASE_SUITE} packages"):
+            command = [
+                program("mmdebstrap"),
+                "--mode=root",
+                "--variant=minbase",
+                f"--include={','.join(BASE_PACKAGES)}",
+                *(f"--dpkgopt=path-exclude={pattern}" for pattern in BASE_EXCLUDED),
+                *build_environment.mmdebstrap_flags(target),
+                BASE_SUITE,
+                str(target / "base.tar"),
+                *map(str, sources),
+            ]
+            _logged("base", command)
+
+    folder = cache.entry("images", "base", content_key, make)
+    tagged = f"{BASE}-{content_key}"
+    if _buildah_succeeds("inspect", "--type", "image", tagged):
+        return content_key
+    with step("load the base image into the builder"):
+        dockerfile = folder / "Dockerfile"
+        dockerfile.write_text("FROM scratch\nADD base.tar /\nENV LANG=C.UTF-8\n")
+        _buildah("base", "bud", "--file", str(dockerfile), "--tag", tagged, "--tag", BASE, str(folder))
+    return content_key
+
+
+def load(name: str, archive: Path) -> str:
+    """Load an archive into the running cluster and return the reference by digest, which pods then name."""
+    reference = f"{PREFIX}/{name}@{manifest_digest(archive)}"
+    if reference not in _ctr("images", "list", "--quiet").split():
+        with step(f"load image {name}"):
+            _ctr("images", "import", "--base-name", f"{PREFIX}/{name}", "--digests", str(archive))
+    return reference
+
+
+def load_all(archives: Mapping[str, Path]) -> dict[str, str]:
+    """Load archives by image name, and note the references where `env` and tests find them."""
+    references = loaded() | {name: load(name, archive) for name, archive in archives.items()}
+    temporary = layout.images_file().with_suffix(".tmp")
+    temporary.write_text(json.dumps(references, indent=2))
+    temporary.rename(layout.images_file())
+    return references
+
+
+def loaded() -> dict[str, str]:
+    """The references by digest of the images that are in the cluster, by name."""
+    file = layout.images_file()
+    return dict(json.loads(file.read_text())) if file.exists() else {}
+
+
+def load_pause(binary: Path) -> None:
+    """The image that every pod's first, idle container runs."""
+    if node.PAUSE_IMAGE in _ctr("images", "list", "--quiet").split():
+        return
+
+    def make(target: Path) -> None:
+        (target / "Dockerfile").write_text('FROM scratch\nCOPY pause /pause\nENTRYPOINT ["/pause"]\n')
+        (target / "pause").write_bytes(binary.read_bytes())
+        (target / "pause").chmod(0o755)
+        _buildah("pause", "bud", "--file", str(target / "Dockerfile"), "--tag", node.PAUSE_IMAGE, str(target))
+        _buildah("pause", "push", "--disable-compression", node.PAUSE_IMAGE, f"oci-archive:{target}/image.tar:local")
+
+    archive = cache.entry("images", "pause", cache.files_key([binary]), make) / "image.tar"
+    _ctr("images", "import", "--base-name", node.PAUSE_IMAGE.rpartition(":")[0], str(archive))
+
+
+def manifest_digest(archive: Path) -> str:
+    """The digest of an OCI archive's only manifest."""
+    with tarfile.open(archive) as tar:
+        index = tar.extractfile("index.json")
+        assert index, f"{archive} has no index.json"
+        (manifest,) = json.load(index)["manifests"]
+        return str(manifest["digest"])
+
+
+def _buildah(name: str, *arguments: str) -> None:
+    _logged(name, [*build_environment.buildah(), *arguments])
+
+
+def _buildah_succeeds(*arguments: str) -> bool:
+    command = [*build_environment.buildah(), *arguments]
+    return subprocess.run(command, capture_output=True, env=build_environment.variables(), check=False).returncode == 0
+
+
+def _logged(name: str, command: list[str]) -> None:
+    log = cache.root() / "images" / "logs" / f"{name}.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("w") as output:
+        output.write(f"$ {' '.join(command)}\n")
+        output.flush()
+        done = subprocess.run(
+            command, stdout=output, stderr=subprocess.STDOUT, env=build_environment.variables(), check=False
+        )
+    if done.returncode:
+        last = "\n".join(log.read_text(errors="replace").splitlines()[-25:])
+        raise BuildFailed(f"image {name} could not be built; see {log}\n{last}")
+
+
+def _ctr(*arguments: str) -> str:
+    command = [program("ctr"), "--address", str(layout.containerd_socket()), "-n", layout.CONTAINERD_NAMESPACE]
+    done = subprocess.run([*command, *arguments], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise BuildFailed(f"`ctr {' '.join(arguments)}` failed: {done.stderr.strip()}")
+    return done.stdout
