@@ -1,13 +1,14 @@
-"""What a build takes from this machine so that package managers inside it work as they do outside: and leaves behind.
+"""What a build takes from this machine so that package managers inside it work as they do outside, leaving no trace.
 
 Proxies, certificate authorities and package indexes differ from machine to machine, so nothing about them is written
-here. Variables whose names are in PASSED reach the build's commands but are not kept in the image; a variable that
-names a file or folder of this machine brings it along, read-only, at the same path.
+here. The machine's own settings become files that pip, uv and apt read at fixed places, and these are mounted read-only
+during the build: unlike `ENV` and build arguments, a mount is not part of the image. Proxies are passed on by buildah.
 """
 
 import fnmatch
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,76 +16,95 @@ from pathlib import Path
 from local_cluster import cache, processes
 from local_cluster.packages import SEARCH_PATH, program
 
-PASSED = (
-    "*_PROXY",
-    "*_proxy",
-    "SSL_CERT_FILE",
-    "REQUESTS_CA_BUNDLE",
-    "CURL_CA_BUNDLE",
-    "NODE_EXTRA_CA_CERTS",
-    "PIP_*",
-    "UV_INDEX*",
-    "UV_DEFAULT_INDEX",
-    "UV_EXTRA_INDEX_URL",
-    "UV_FIND_LINKS",
-    "UV_HTTP_TIMEOUT",
-    "UV_INSECURE_HOST",
-    "UV_NATIVE_TLS",
-    "UV_SYSTEM_CERTS",
-    "UV_CONFIG_FILE",
-)
-# These say where to write, and a build writes in its own image.
-NOT_PASSED = ("PIP_CACHE_DIR", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_REQUIRE_VIRTUALENV", "PIP_LOG")
-# Settings that package managers read from a fixed place.
-SETTINGS_FILES = ("/etc/pip.conf", "/etc/uv/uv.toml", "/etc/ssl/certs/ca-certificates.crt")
+CA_BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
+PIP_CONFIG = Path("/etc/pip.conf")
+UV_CONFIG = Path("/etc/uv/uv.toml")
+# These say where to write, and a build writes in its own image; or name a file that is mounted elsewhere.
+NOT_PASSED = ("PIP_CACHE_DIR", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_LOG", "PIP_CERT", "PIP_CONFIG_FILE")
 # apt's settings for reaching a mirror; the others belong to the machine.
-APT_SETTINGS = ("Acquire::http*", "Acquire::Check-*", "Acquire::Retries*", "Acquire::Proxy*")
+APT_SETTINGS = ("Acquire::http*", "Acquire::Check-*", "Acquire::Retries*")
 
 
 def variables() -> dict[str, str]:
-    """The environment of buildah and mmdebstrap themselves; buildah reads what it passes on from `CONTAINERS_CONF`."""
-    config = _folder() / "containers.conf"
-    config.write_text(containers_conf(passed(os.environ)))
-    return os.environ | {"CONTAINERS_CONF": str(config), "PATH": SEARCH_PATH}
-
-
-def passed(environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables that builds get to see."""
-    return {
-        name: value
-        for name, value in sorted(environment.items())
-        if name not in NOT_PASSED and any(fnmatch.fnmatchcase(name, pattern) for pattern in PASSED)
-    }
-
-
-def containers_conf(environment: Mapping[str, str]) -> str:
-    """buildah's configuration. Variables set here are seen by RUN commands and not stored in the image."""
-    pairs = ", ".join(json.dumps(f"{name}={value}") for name, value in environment.items())
-    return f"[containers]\nenv = [{pairs}]\n"
+    """The environment of buildah and mmdebstrap themselves."""
+    return os.environ | {"PATH": SEARCH_PATH}
 
 
 def volume_flags() -> list[str]:
-    """Read-only mounts of this machine's settings, and one shared cache so that no build downloads a package twice."""
-    named = [value for value in passed(os.environ).values() if value.startswith("/")]
-    found = {path for path in (*SETTINGS_FILES, *named) if Path(path).exists()}
+    """The mounts of a build: settings, read-only, and one shared cache so that no build downloads a package twice."""
+    mounts = []
+    for target, text in settings(os.environ).items():
+        source = _folder() / target.name
+        source.write_text(text)
+        mounts.append(f"{source}:{target}:ro")
+    bundle = ca_bundle(os.environ)
+    if bundle.exists():
+        mounts.append(f"{bundle.resolve()}:{CA_BUNDLE}:ro")
+    mounts += [f"{folder}:{folder}:ro" for folder in local_folders(os.environ)]
     downloads = _folder() / "downloads"
     downloads.mkdir(exist_ok=True)
-    mounts = [f"{Path(path).resolve()}:{path}:ro" for path in sorted(found)] + [f"{downloads}:/root/.cache:rw"]
-    apt = _folder() / "apt.conf"
-    apt.write_text(apt_settings())
-    mounts.append(f"{apt}:/etc/apt/apt.conf.d/90-build-machine:ro")
+    mounts.append(f"{downloads}:/root/.cache:rw")
     return [flag for mount in mounts for flag in ("--volume", mount)]
+
+
+def settings(environment: Mapping[str, str]) -> dict[Path, str]:
+    """The text of each package manager's settings file inside the build, by where that manager looks for it."""
+    return {
+        PIP_CONFIG: pip_config(environment),
+        UV_CONFIG: uv_config(environment),
+        Path("/etc/apt/apt.conf.d/90-build-machine"): apt_settings(),
+    }
+
+
+def pip_config(environment: Mapping[str, str]) -> str:
+    """pip's variables as pip's file: pip itself defines `PIP_SOME_OPTION` as the option `some-option`."""
+    options = {
+        name.removeprefix("PIP_").lower().replace("_", "-"): value
+        for name, value in sorted(environment.items())
+        if name.startswith("PIP_") and name not in NOT_PASSED
+    }
+    lines = [f"{name} = {value}" for name, value in ({"cert": str(CA_BUNDLE)} | options).items()]
+    return "\n".join(["[global]", *lines, ""])
+
+
+def uv_config(environment: Mapping[str, str]) -> str:
+    """uv's file: the machine's bundle of authorities instead of uv's own, and the indexes that its variables name."""
+    lines = ["system-certs = true"]
+    if links := environment.get("UV_FIND_LINKS") or environment.get("PIP_FIND_LINKS"):
+        lines.append(f"find-links = {json.dumps(links.replace(',', ' ').split())}")
+    default = environment.get("UV_DEFAULT_INDEX") or environment.get("UV_INDEX_URL")
+    more = environment.get("UV_INDEX") or environment.get("UV_EXTRA_INDEX_URL") or ""
+    for url in more.split():
+        lines += ["[[index]]", f"url = {json.dumps(url)}"]
+    if default:
+        lines += ["[[index]]", f"url = {json.dumps(default)}", "default = true"]
+    return "\n".join([*lines, ""])
+
+
+def ca_bundle(environment: Mapping[str, str]) -> Path:
+    """The authorities that this machine trusts."""
+    return Path(environment.get("SSL_CERT_FILE") or CA_BUNDLE)
+
+
+def local_folders(environment: Mapping[str, str]) -> list[Path]:
+    """Folders of packages that pip's or uv's variables name: a build needs them at the same place."""
+    named = " ".join(environment.get(name, "") for name in ("PIP_FIND_LINKS", "UV_FIND_LINKS"))
+    return sorted(
+        {Path(word) for word in named.replace(",", " ").split() if word.startswith("/") and Path(word).is_dir()}
+    )
 
 
 def mmdebstrap_flags(folder: Path) -> list[str]:
     """This machine's apt settings for the making of the base image, and their removal from the result."""
-    settings = folder / "apt.conf"
-    settings.write_text(apt_settings())
-    return [f"--aptopt={settings}", "--customize-hook=rm -f $1/etc/apt/apt.conf.d/99mmdebstrap"]
+    file = folder / "apt.conf"
+    file.write_text(apt_settings())
+    return [f"--aptopt={file}", "--customize-hook=rm -f $1/etc/apt/apt.conf.d/99mmdebstrap"]
 
 
 def apt_settings() -> str:
     """How this machine's apt reaches its mirror."""
+    if not shutil.which("apt-config"):
+        return ""
     dump = subprocess.run(["apt-config", "dump"], capture_output=True, text=True, check=True).stdout
     lines = [line for line in dump.splitlines() if any(fnmatch.fnmatch(line.split()[0], p) for p in APT_SETTINGS)]
     return "".join(f"{line}\n" for line in lines if not line.endswith(' "";'))

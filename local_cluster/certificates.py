@@ -1,7 +1,7 @@
 """The cluster's keys, certificates and kubeconfigs. Made once per cluster; `down` deletes them with the state."""
 
 import base64
-import datetime
+import datetime as dt
 import ipaddress
 import shutil
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from local_cluster import layout
 
-LIFETIME = datetime.timedelta(days=365)
+LIFETIME = dt.timedelta(days=365)
 MASTERS = "system:masters"
 
 
@@ -74,9 +74,7 @@ def ensure() -> Path:
     signing = rsa.generate_private_key(public_exponent=65537, key_size=2048)
     _write_key(building / "service-accounts.key", signing)
     (building / "service-accounts.pub").write_bytes(
-        signing.public_key().public_bytes(
-            serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-        )
+        signing.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
     )
     building.rename(final)
     return final
@@ -153,14 +151,14 @@ def _issue(folder: Path, name: str, identity: Identity) -> None:
 
 
 def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey) -> x509.CertificateBuilder:
-    now = datetime.datetime.now(datetime.UTC)
+    now = dt.datetime.now(dt.UTC)
     return (
         x509.CertificateBuilder()
         .subject_name(subject)
         .issuer_name(issuer)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(minutes=5))
+        .not_valid_before(now - dt.timedelta(minutes=5))
         .not_valid_after(now + LIFETIME)
     )
 
@@ -197,7 +195,5 @@ def _key_usage(*, authority: bool) -> x509.KeyUsage:
 def _write_key(path: Path, key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey) -> None:
     path.touch(mode=0o600)
     path.write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        )
+        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     )

@@ -1,4 +1,4 @@
-"""Bring the whole cluster up, take it down, and hand it to tests. `up` may be called in any state, also a broken one."""
+"""Bring the cluster up, take it down, and hand it to tests. `up` may be called in any state, also a broken one."""
 
 import fcntl
 import shutil

@@ -48,7 +48,11 @@ COMMIT
 """
 RULESETS = {"iptables": IPTABLES, "ip6tables": IP6TABLES}
 
-SYSCTLS = {"net.ipv4.ip_forward": "1", "net.bridge.bridge-nf-call-iptables": "1", "net.bridge.bridge-nf-call-ip6tables": "1"}
+SYSCTLS = {
+    "net.ipv4.ip_forward": "1",
+    "net.bridge.bridge-nf-call-iptables": "1",
+    "net.bridge.bridge-nf-call-ip6tables": "1",
+}
 # The kubelet and kube-proxy set these by themselves; they are noted so that `down` can put the old values back.
 TOUCHED_BY_COMPONENTS = (
     "vm.overcommit_memory",
@@ -90,6 +94,7 @@ def tear_down() -> None:
                 pass
             _succeeds(tool, "-t", table, "-F", chain)
             _succeeds(tool, "-t", table, "-X", chain)
+        _remove_empty_tables(tool)
     for family, table in (("ip", "kube-proxy"), ("ip6", "kube-proxy"), ("inet", "kube-network-policies")):
         _succeeds("nft", "delete", "table", family, table)
     _succeeds("ip", "link", "delete", layout.BRIDGE)
@@ -125,6 +130,23 @@ def cni_config() -> str:
         },
     }
     return json.dumps({"cniVersion": "1.0.0", "name": layout.CNI_NETWORK, "plugins": [bridge]}, indent=2)
+
+
+def _remove_empty_tables(tool: str) -> None:
+    """iptables makes a table when it is first used and never removes it; one that says nothing can go."""
+    saved = subprocess.run([f"{tool}-save"], capture_output=True, text=True, check=False).stdout
+    for table in empty_tables(saved):
+        _succeeds("nft", "delete", "table", "ip6" if tool == "ip6tables" else "ip", table)
+
+
+def empty_tables(saved: str) -> list[str]:
+    """The tables in the output of iptables-save that hold nothing but built-in chains which accept."""
+    empty = []
+    for block in saved.split("COMMIT"):
+        lines = [line for line in block.splitlines() if line and not line.startswith("#")]
+        if lines and all(line.split()[1] == "ACCEPT" for line in lines[1:]):
+            empty.append(lines[0].removeprefix("*"))
+    return empty
 
 
 def _supported_rulesets() -> dict[str, str]:

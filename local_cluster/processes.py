@@ -5,6 +5,7 @@ it started, so a pid that was given to somebody else since is never signalled. E
 environment: a process whose starter was killed before it could write anything down is still found by that.
 """
 
+import contextlib
 import json
 import os
 import signal
@@ -205,10 +206,8 @@ def port_holder(port: int) -> str | None:
 
 
 def _collect(number: int) -> None:
-    try:
+    with contextlib.suppress(ChildProcessError):  # somebody else's child
         os.waitpid(number, os.WNOHANG)
-    except ChildProcessError:
-        pass  # somebody else's child
 
 
 def _mark(name: str) -> str:

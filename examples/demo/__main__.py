@@ -36,7 +36,7 @@ def main() -> None:
     parser.add_argument("--context", help="a kubeconfig context to use instead of the local cluster")
     parser.add_argument("--values", help="chart values with your images by digest (needed with --context)")
     arguments = parser.parse_args()
-    target = _own_cluster(arguments.context, arguments.values) if arguments.context else _local_cluster()
+    target = _own_cluster(arguments.context, arguments.values) if arguments.context else local_target()
     install(target)
     kubectl = Kubectl(target.context, RUN_NAMESPACE)
     push_tasks(target)
@@ -49,7 +49,8 @@ def main() -> None:
     _report(target, until_recorded(kubectl, f"{DEMO_LABEL}=true", timeout_seconds=900))
 
 
-def _local_cluster() -> Target:
+def local_target() -> Target:
+    """The local cluster, started or found, with its kubectl and helm first on this process's PATH."""
     cluster = local_cluster.up()
     os.environ["KUBECONFIG"] = str(cluster.kubeconfig)
     os.environ["PATH"] = f"{cluster.bin_dir}{os.pathsep}{os.environ['PATH']}"
@@ -78,9 +79,10 @@ def _own_cluster(context: str, values_file: str | None) -> Target:
     )
 
 
-def push_tasks(target: Target, namespace: str = RUN_NAMESPACE) -> None:
-    """Push every example task: archives into the store, one BenchmarkTask each into the namespace."""
+def push_tasks(target: Target, namespace: str = RUN_NAMESPACE, only: tuple[str, ...] = ()) -> None:
+    """Push the example tasks: archives into the store, one BenchmarkTask each into the namespace."""
     tasks = sorted(path.parent for path in (ROOT / "examples" / "tasks").glob("*/task.yaml"))
+    tasks = [task for task in tasks if not only or task.name in only]
     environment = os.environ | {
         "FAIRTRIAL_S3_ENDPOINT": target.endpoint,
         "FAIRTRIAL_S3_BUCKET": target.bucket,

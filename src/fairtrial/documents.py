@@ -73,6 +73,8 @@ class AgentPlan:
     grace_seconds: int = 10  # from SIGTERM to SIGKILL
     stream_keep_bytes: int = 33554432  # of each stream: half from its head, half from its tail
     snapshot_max_bytes: int = 1073741824
+    snapshot_seconds: int = 300  # how long launch waits for the recorder's snapshot before it exits
+    upload_seconds: int = 600  # how long the recorder tries to store one artifact
     limits: dict[str, str] = field(default_factory=dict)  # told to the agent: cpu, memory, ephemeral-storage
     schema_version: int = 1
 
@@ -139,6 +141,7 @@ class StepResult:
     signal_sender: Literal["launch", "agent", "outside", "kernel", "unknown"] | None = None
     timed_out: bool = False
     error: str | None = None  # why it did not start
+    stream_offsets: dict[str, int] = field(default_factory=dict)  # bytes of each stream seen before this step began
 
 
 @dataclass(frozen=True)

@@ -91,3 +91,9 @@ class GatewayUnavailable(FairtrialError):
     """The gateway could not be reached, or asked for patience, until the deadline."""
 
     reason = "GatewayUnavailable"
+
+
+class ChannelBroken(FairtrialError):
+    """The other side of a pod's channel is gone, or sent what is not a frame. Nothing on it can be trusted any more."""
+
+    reason = "ChannelBroken"

@@ -44,7 +44,8 @@ AUDIENCE_FETCH = "fairtrial/fetch"
 AUDIENCE_RECORD = "fairtrial/record"
 AUDIENCE_EVALUATE = "fairtrial/evaluate"
 AUDIENCE_PROVIDER = "fairtrial/provider"
-TOKEN_FILE = "/var/run/fairtrial/token"  # noqa: S105 — a path; each container mounts its own audience here
+# Not below CHANNEL_DIR: /var/run is a link to /run in most images, and one mount would hide the other.
+TOKEN_FILE = "/var/run/secrets/fairtrial/token"  # noqa: S105 — a path; each container mounts its own audience here
 
 # --- containers and paths inside a pod --------------------------------------------------------------------------------
 CONTAINER_FETCH, CONTAINER_RECORD = "fetch", "record"

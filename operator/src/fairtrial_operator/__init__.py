@@ -1,1 +1,1 @@
-"""The operator: observes runs and their pods, decides, builds objects, applies them. Kopf watches our own kinds only."""
+"""The operator: observes runs and their pods, decides, builds, applies. Kopf watches our own kinds only."""

@@ -138,7 +138,7 @@ class Kube:
         query = {"watch": "1", "allowWatchBookmarks": "true", "resourceVersion": version}
         query |= {"labelSelector": selector} if selector else {}
         timeout = aiohttp.ClientTimeout(total=None, connect=REQUEST_SECONDS, sock_read=silence)
-        response = await self._send("GET", resource.path(None), query, timeout=timeout)
+        response = await self._send("GET", resource.path(None), query, limit=timeout)
         try:
             if response.status != 200:  # noqa: PLR2004 — HTTP's own number
                 raise _error(response.status, response.headers, await response.read())
@@ -247,13 +247,13 @@ class Kube:
         *,
         body: Any = None,
         media_type: str = "application/json",
-        timeout: aiohttp.ClientTimeout | None = None,
+        limit: aiohttp.ClientTimeout | None = None,
     ) -> aiohttp.ClientResponse:
         auth = await self.configuration.auth_settings()
         headers = {"Accept": "application/json", "Content-Type": media_type}
         headers |= {"Authorization": auth["BearerToken"]["value"]} if "BearerToken" in auth else {}
         url = f"{self.configuration.host}{path}" + (f"?{urlencode(query)}" if query else "")
-        limit = timeout or aiohttp.ClientTimeout(total=REQUEST_SECONDS)
+        limit = limit or aiohttp.ClientTimeout(total=REQUEST_SECONDS)
         answer = await self._client.rest_client.request(verb, url, headers=headers, body=body, _request_timeout=limit)
         response: aiohttp.ClientResponse = answer.response
         return response

@@ -1,4 +1,4 @@
-"""What an administrator decides about the operator, read once from the environment and refused with the name at fault."""
+"""What an administrator decides about the operator: read once from the environment; what is wrong is named."""
 
 import json
 import os
@@ -104,7 +104,7 @@ def _probes(text: str) -> list[Probe]:
 
 
 def _cluster_probes(env: Mapping[str, str]) -> list[Probe]:
-    """What every cluster has and no untrusted pod may reach: the API server, and the cluster's DNS where it is named."""
+    """What every cluster has and no untrusted pod may reach: the API server, and DNS where its address is given."""
     found = []
     if env.get("KUBERNETES_SERVICE_HOST"):
         port = _number(env, "KUBERNETES_SERVICE_PORT", 443, least=1)

@@ -1,4 +1,4 @@
-"""What every API model stands on: strict models, bounded field types, and rules that hold in Python and in the API server.
+"""What every API model stands on: strict models, bounded field types, rules for Python and the API server alike.
 
 A `Rule` is written once and used twice: as a pydantic check, for the command line and the tests, and as a CEL rule in
 the generated CRD, so that `kubectl apply` refuses the same input with the same sentence.
@@ -106,7 +106,9 @@ class Observation(Model):
 
 # --- quantities -------------------------------------------------------------------------------------------------------
 _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(m|k|Ki|M|Mi|G|Gi|T|Ti|P|Pi)?")
-_FACTORS = {"m": Decimal("0.001")} | {unit: Decimal(10 ** (3 * n)) for n, unit in enumerate(("", "k", "M", "G", "T", "P"))}
+_FACTORS = {"m": Decimal("0.001")} | {
+    unit: Decimal(10 ** (3 * n)) for n, unit in enumerate(("", "k", "M", "G", "T", "P"))
+}
 _FACTORS |= {unit: Decimal(1024**n) for n, unit in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi"), start=1)}
 
 

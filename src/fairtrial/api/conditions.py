@@ -99,7 +99,7 @@ def is_true(conditions: tuple[Condition, ...], kind: str) -> bool:
     return found is not None and found.status == "True"
 
 
-def condition(  # noqa: PLR0913 — a condition has six fields
+def condition(
     kind: str, status: ConditionStatus, reason: str, message: str = "", *, generation: int, now: str
 ) -> Condition:
     """A condition as it would be if it had just become so; `set_condition` keeps an older time where one applies."""

@@ -3,7 +3,7 @@
 Made by `fairtrial task push`. The sealed part itself never lies in the API: only its digest does.
 """
 
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -94,7 +94,9 @@ class BenchmarkTaskSpec(Model):
         unique_names("two steps"),
     ]
     """The prompts in their order; most tasks have one."""
-    preflight: Annotated[tuple[PreflightCommand, ...], Field(max_length=16), unique_names("two preflight commands")] = ()
+    preflight: Annotated[
+        tuple[PreflightCommand, ...], Field(max_length=16), unique_names("two preflight commands")
+    ] = ()
     """Commands that prove the fixture's state before the agent starts."""
     generated: Annotated[tuple[Glob, ...], Field(max_length=64)] = ()
     """Globs of generated files: reported apart in the diff, never dropped."""
@@ -107,9 +109,8 @@ class BenchmarkTaskSpec(Model):
 
 
 class BenchmarkTask(Model):
-    """A versioned task for agents: the request, its limits, and digests of its public and sealed archives. Immutable."""
+    """A versioned task for agents: the request, its limits, and the digests of its archives. Immutable."""
 
-    kind_rules: ClassVar[str] = "spec"
     rules = named(names.NAME_MAX, "because labels hold no more")
 
     api_version: Literal["fairtrial.dev/v1alpha1"] = "fairtrial.dev/v1alpha1"

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from fairtrial.archive.reader import read_members
-from fairtrial.archive.rules import Limits, Member, link_fault, name_fault
+from fairtrial.archive.rules import LIMITS, Limits, Member, link_fault, name_fault
 from fairtrial.errors import DigestMismatch, UnsafeArchive
 
 
@@ -27,7 +27,7 @@ def extract(
     target: Path,
     *,
     sha256: str | None = None,
-    limits: Limits = Limits(),
+    limits: Limits = LIMITS,
     unsafe: Literal["refuse", "skip"] = "refuse",
 ) -> Extracted:
     """Lay out an archive below `target`, an existing folder that must not hold any of its names yet.
@@ -114,7 +114,7 @@ def _lay_out(target: Path, members: list[Member], content: Iterator[bytes]) -> N
         if member.kind == "dir":
             os.mkdir(path, 0o755)  # noqa: PTH102
         elif member.kind == "link":
-            os.symlink(member.target, path)
+            os.symlink(member.target, path)  # noqa: PTH211
         else:
             mode = 0o755 if member.executable else 0o644
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode)

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from fairtrial.archive.reader import CHUNK, read_members
-from fairtrial.archive.rules import Limits, Member
+from fairtrial.archive.rules import LIMITS, Limits, Member, order
 from fairtrial.archive.walk import Walk
 
 
-def index(archive: Path, *, limits: Limits = Limits()) -> dict[str, Member]:
+def index(archive: Path, *, limits: Limits = LIMITS) -> dict[str, Member]:
     """The members of a stored archive by path, with digests and with the offset of each content."""
     with archive.open("rb") as file:
         return _index(iter(lambda: file.read(CHUNK), b""), limits)
@@ -35,7 +35,7 @@ def inventory(
 def tree_digest(members: Iterable[Member]) -> str:
     """One digest of names, kinds, executable bits, link targets and contents: equal trees, equal digest."""
     digest = hashlib.sha256()
-    for member in sorted(members, key=lambda m: m.path.encode("utf-8", "surrogateescape")):
+    for member in sorted(members, key=lambda m: order(m.path)):
         facts = (member.path, member.kind, "x" if member.executable else "-", member.target, member.sha256)
         for fact in facts:
             raw = fact.encode("utf-8", "surrogateescape")

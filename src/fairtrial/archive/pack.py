@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairtrial.archive.rules import Limits, Member, link_fault, name_fault
+from fairtrial.archive.rules import LIMITS, Limits, Member, link_fault, name_fault, order
 from fairtrial.archive.writer import Sink, Writer
 from fairtrial.errors import UnsafeArchive
 
@@ -27,7 +27,7 @@ def pack(
     sink: Sink,
     *,
     ignore: Callable[[str], bool] = lambda _: False,
-    limits: Limits = Limits(),
+    limits: Limits = LIMITS,
 ) -> Packed:
     """Write `contents` (name in the archive → bytes, file or folder; "" is the root) to `sink` as one archive.
 
@@ -44,7 +44,7 @@ def pack(
                 )
     _refuse_case_clashes(found)
     writer = Writer(sink)
-    for _, (member, where) in sorted(found.items(), key=lambda item: item[0].encode("utf-8", "surrogateescape")):
+    for _, (member, where) in sorted(found.items(), key=lambda item: order(item[0])):
         writer.add(member, _content(member, where))
         if writer.size > limits.bytes:
             raise UnsafeArchive(f"More than {limits.bytes} bytes to pack.")
@@ -61,12 +61,12 @@ def _members(name: str, source: Path | bytes, ignore: Callable[[str], bool]) -> 
     if stat.S_ISDIR(state.st_mode):
         if name:
             yield Member(name, "dir"), b""
-        for child in sorted(os.listdir(source)):
+        for child in sorted(item.name for item in source.iterdir()):
             path = f"{name}/{child}" if name else child
             if not ignore(path):
                 yield from _members_below(path, source / child, ignore)
     elif stat.S_ISLNK(state.st_mode):
-        yield Member(name, "link", target=os.readlink(source)), b""
+        yield Member(name, "link", target=os.readlink(source)), b""  # noqa: PTH115 — Path would normalise the target
     elif stat.S_ISREG(state.st_mode):
         yield Member(name, "file", bool(state.st_mode & 0o100), state.st_size), source
     else:

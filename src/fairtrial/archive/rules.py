@@ -34,6 +34,9 @@ class Member:
     offset: int = -1
 
 
+LIMITS = Limits()
+
+
 def name_fault(path: str, *, strict: bool = True) -> str:
     """Say why a relative path may not be in an archive; empty if it may.
 
@@ -59,11 +62,16 @@ def name_fault(path: str, *, strict: bool = True) -> str:
 
 def _confusing(path: str) -> str:
     for character in path:
-        if 0xDC80 <= ord(character) <= 0xDCFF:
+        if "\udc80" <= character <= "\udcff":
             return "name that is not UTF-8"
         if character in _MISLEADING or unicodedata.category(character) == "Cc":
             return "control or direction character in the name"
     return "backslash in the name" if "\\" in path else ""
+
+
+def order(path: str) -> list[bytes]:
+    """The sort key of members: folder by folder, so that a tree walked in order is an archive in order."""
+    return path.encode("utf-8", "surrogateescape").split(b"/")
 
 
 def link_fault(path: str, target: str) -> str:

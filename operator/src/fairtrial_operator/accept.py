@@ -1,0 +1,122 @@
+"""Whether a run may begin. Pure: the first thing that is wrong becomes a reason and a next move, in a condition.
+
+What `kubectl apply` can see was refused there already; here is what only the operator sees: other objects.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from fairtrial import names
+from fairtrial.api import BenchmarkCohort, BenchmarkRun, BenchmarkTask, Reason, ResourceClass
+from fairtrial.documents import Probe
+from fairtrial_operator import plans
+
+PSS_LABEL = "pod-security.kubernetes.io/enforce"
+
+
+@dataclass(frozen=True)
+class NamespaceView:
+    """A run's namespace: its labels, and whether the static policies and the account are in place."""
+
+    name: str
+    labels: Mapping[str, str]
+    selected: bool
+    prepared: bool
+    terminating: bool = False
+
+
+@dataclass(frozen=True)
+class References:
+    """What the run names, as found; None where there is no such object."""
+
+    namespace: NamespaceView | None
+    task: BenchmarkTask | None
+    resource_class: ResourceClass | None
+    provider_found: bool = True
+    cohort: BenchmarkCohort | None = None
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why not, and what to do. `passing` marks what is about to change without anybody's doing."""
+
+    reason: str
+    message: str
+    passing: bool = False
+
+
+def refusal(run: BenchmarkRun, found: References, probes: Sequence[Probe]) -> Refusal | None:
+    """The first reason why this run can't begin, or None."""
+    return _namespace(run, found.namespace) or _references(run, found) or _plan(run, found, probes)
+
+
+def _namespace(run: BenchmarkRun, namespace: NamespaceView | None) -> Refusal | None:
+    name = run.metadata.namespace
+    if namespace is None or not namespace.selected:
+        return Refusal(
+            Reason.NAMESPACE_NOT_ENABLED,
+            f"Namespace {name} does not take part. Run: kubectl label namespace {name} {names.NAMESPACE_LABEL}=true",
+        )
+    enforced = namespace.labels.get(PSS_LABEL)
+    if enforced != "restricted":
+        return Refusal(
+            Reason.POD_SECURITY_NOT_ENFORCED,
+            f"Namespace {name} enforces Pod Security {enforced or 'nothing'!r}, not 'restricted'. "
+            f"Run: kubectl label --overwrite namespace {name} {PSS_LABEL}=restricted",
+        )
+    if not namespace.prepared:
+        return Refusal(Reason.PENDING, f"The network policies of namespace {name} are being put in place.", True)
+    return None
+
+
+def _references(run: BenchmarkRun, found: References) -> Refusal | None:
+    ref, network, cohort_ref = run.spec.task_ref, run.spec.network, run.spec.cohort_ref
+    if found.task is None:
+        return Refusal(
+            Reason.TASK_NOT_FOUND,
+            f"spec.taskRef: there is no BenchmarkTask {ref.name!r} in this namespace. Push it: fairtrial task push",
+        )
+    archives = found.task.spec.public_archive, found.task.spec.sealed_archive
+    for field, asked, archive in zip(
+        ("publicSha256", "sealedSha256"), (ref.public_sha256, ref.sealed_sha256), archives, strict=True
+    ):
+        if asked is not None and asked != archive.sha256:
+            return Refusal(
+                Reason.DIGEST_MISMATCH,
+                f"spec.taskRef.{field} is {asked}, but task {ref.name!r} has {archive.sha256}. "
+                "Make a run that names the digest it is meant for.",
+            )
+    if found.resource_class is None:
+        return Refusal(
+            Reason.RESOURCE_CLASS_NOT_FOUND,
+            f"spec.resourceClassName: there is no ResourceClass {run.spec.resource_class_name!r}. "
+            "See: kubectl get resourceclasses",
+        )
+    if network.model_provider_ref is not None and not found.provider_found:
+        return Refusal(
+            Reason.MODEL_PROVIDER_NOT_FOUND,
+            f"spec.network.modelProviderRef: there is no ModelProvider {network.model_provider_ref.name!r} "
+            "in this namespace. See: kubectl get modelproviders",
+        )
+    if cohort_ref is not None and found.cohort is None:
+        return Refusal(
+            Reason.COHORT_NOT_FOUND,
+            f"spec.cohortRef: there is no BenchmarkCohort {cohort_ref.name!r} in this namespace. Create it first.",
+        )
+    if found.cohort is not None and found.cohort.spec.stage == "confirmatory" and not _sealed(found.cohort):
+        return Refusal(
+            Reason.NOT_SUPPORTED,
+            f"Cohort {found.cohort.metadata.name!r} is confirmatory and not sealed: no run may begin before it is.",
+        )
+    return None
+
+
+def _sealed(cohort: BenchmarkCohort) -> bool:
+    return cohort.status.preregistration_sha256 is not None
+
+
+def _plan(run: BenchmarkRun, found: References, probes: Sequence[Probe]) -> Refusal | None:
+    assert found.task is not None
+    assert found.resource_class is not None
+    why = plans.too_large(plans.agent_plan(run, found.task, found.resource_class, probes))
+    return Refusal(Reason.NOT_SUPPORTED, f"spec.candidate: {why}") if why else None

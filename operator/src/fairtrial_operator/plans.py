@@ -1,0 +1,110 @@
+"""What an agent pod and an evaluator pod are told. Pure: the same run, task and report give the same plan."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+from fairtrial import names
+from fairtrial.api import BenchmarkRun, BenchmarkTask, ResourceClass
+from fairtrial.documents import AgentPlan, AgentReport, EvaluationPlan, Preflight, Probe, RunIdentity, Step, dump
+
+# The plan travels in an environment variable; Linux takes no string longer than 128 KiB at exec.
+PLAN_MAX_BYTES = 120 * 1024
+
+_PLACEHOLDER = re.compile(r"\{(prompt|taskFile|step|projectDir)\}")
+
+
+def identity(run: BenchmarkRun) -> RunIdentity:
+    """The run as the documents name it."""
+    return RunIdentity(run.metadata.namespace, run.metadata.name, run.metadata.uid)
+
+
+def agent_plan(
+    run: BenchmarkRun, task: BenchmarkTask, resource_class: ResourceClass, probes: Sequence[Probe]
+) -> AgentPlan:
+    """All that the agent pod gets to know: nothing of the sealed part."""
+    limits = resource_class.spec.limits
+    return AgentPlan(
+        run=identity(run),
+        bundle_sha256=task.spec.public_archive.sha256,
+        steps=steps(run, task),
+        candidate_files=dict(run.spec.candidate.files),
+        env={variable.name: variable.value for variable in run.spec.candidate.env},
+        preflight=[
+            Preflight(one.name, list(one.argv), list(one.expect_exit), one.timeout_seconds)
+            for one in task.spec.preflight
+        ],
+        probes=list(probes),
+        generated=list(task.spec.generated),
+        grace_seconds=run.spec.limits.grace_seconds,
+        limits={"cpu": limits.cpu, "memory": limits.memory, "ephemeral-storage": limits.ephemeral_storage},
+    )
+
+
+def evaluation_plan(
+    run: BenchmarkRun, report: AgentReport, task: BenchmarkTask | None, resource_class: ResourceClass
+) -> EvaluationPlan:
+    """All that the evaluator pod gets to know. The digests are those of the run's acceptance, whatever came later."""
+    resolved, snapshot = run.status.task, report.snapshot.artifact
+    assert resolved is not None
+    assert snapshot is not None
+    return EvaluationPlan(
+        run=identity(run),
+        bundle_sha256=resolved.public_sha256,
+        sealed_sha256=resolved.sealed_sha256,
+        snapshot_artifact=snapshot.name,
+        snapshot_sha256=snapshot.sha256,
+        wall_seconds=evaluate_seconds(task, resource_class),
+    )
+
+
+def evaluate_seconds(task: BenchmarkTask | None, resource_class: ResourceClass) -> int:
+    """What the task asks for, at most what the class lets it have."""
+    allowed = resource_class.spec.deadlines.evaluate_seconds
+    return allowed if task is None else min(task.spec.evaluate_seconds, allowed)
+
+
+def steps(run: BenchmarkRun, task: BenchmarkTask) -> list[Step]:
+    """The steps with final argv, and with their times scaled down where the task or the run caps the sum."""
+    candidate = run.spec.candidate
+    times = capped([step.wall_seconds for step in task.spec.steps], wall_cap(run, task))
+    made = []
+    for step, seconds in zip(task.spec.steps, times, strict=True):
+        values = {
+            "prompt": step.prompt,
+            "taskFile": names.TASK_FILE,
+            "step": step.name,
+            "projectDir": names.PROJECT_DIR,
+        }
+        argv = [fill(item, values) for item in candidate.argv]
+        made.append(Step(step.name, argv, seconds, stdin=step.prompt if candidate.stdin == "prompt" else ""))
+    return made
+
+
+def wall_cap(run: BenchmarkRun, task: BenchmarkTask) -> int | None:
+    """The smaller of the task's and the run's limit over all steps, if there is any."""
+    limits = [run.spec.limits.wall_seconds, task.spec.limits.wall_seconds if task.spec.limits else None]
+    return min((limit for limit in limits if limit is not None), default=None)
+
+
+def capped(seconds: Sequence[int], cap: int | None) -> list[int]:
+    """Times of steps, each in the same proportion, so that their sum keeps the cap; at least a second each."""
+    total = sum(seconds)
+    if cap is None or total <= cap:
+        return list(seconds)
+    return [max(1, one * cap // total) for one in seconds]
+
+
+def fill(text: str, values: Mapping[str, str]) -> str:
+    """Replace the placeholders of one argument, once: what a prompt itself says in braces stays."""
+    return _PLACEHOLDER.sub(lambda found: values[found.group(1)], text)
+
+
+def too_large(plan: AgentPlan) -> str | None:
+    """Why this plan can't be handed to a pod, or None."""
+    size = len(dump(plan))
+    if size <= PLAN_MAX_BYTES:
+        return None
+    return (
+        f"Prompts, files and variables of the candidate make a plan of {size} bytes; {PLAN_MAX_BYTES} fit. "
+        "Use {taskFile} instead of {prompt} in argv, or put files into the candidate's image."
+    )

@@ -1,0 +1,74 @@
+"""The init container: verify and lay out everything that an agent pod works with, before anything untrusted runs."""
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from fairtrial import archive, documents, names, runtime
+from fairtrial.documents import AgentPlan
+from fairtrial.errors import FairtrialError, GatewayUnavailable, InvalidInput
+from fairtrial.gateway_client import GatewayClient
+from fairtrial_runner import failure
+from fairtrial_runner.places import Places
+
+_DEADLINE_SECONDS = 240.0  # inside the setup deadline, so that the cause is told by us and not by a kill
+_CHUNK = 256 * 1024
+
+
+def fetch(places: Places, plan: AgentPlan, client: GatewayClient, runtime_source: Path) -> None:
+    """Lay out the workspace, the runtime, the candidate's files and the plan. Starts from empty folders if repeated."""
+    for folder in (places.shared, places.workspace):
+        _empty(folder)
+    client.download(f"/v1/bundles/{plan.bundle_sha256}", places.bundle, sha256=plan.bundle_sha256)
+    archive.extract(_chunks(places.bundle), places.workspace, sha256=plan.bundle_sha256)
+    places.project.mkdir(exist_ok=True)
+    runtime.copy(runtime_source, places.runtime)
+    places.candidate.mkdir()
+    for name, text in plan.candidate_files.items():
+        _candidate_file(places.candidate, name, text)
+    places.plan.write_bytes(documents.dump(plan))
+
+
+def _candidate_file(folder: Path, name: str, text: str) -> None:
+    if fault := archive.name_fault(name):
+        raise InvalidInput(f"candidate.files[{name!r}]: {fault}.", next_move="Use plain relative names.")
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o444)
+
+
+def _empty(folder: Path) -> None:
+    for entry in folder.iterdir():
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.rmtree(entry)
+        else:
+            entry.unlink()
+
+
+def _chunks(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            yield chunk
+
+
+def main() -> int:
+    """Run as the pod's init container; exit 1 is final, 75 means that the gateway or store was not there in time."""
+    places = Places.in_pod()
+    try:
+        plan = documents.load(AgentPlan, os.environ.get(names.ENV_PLAN, ""), name=names.ENV_PLAN)
+        client = GatewayClient.from_env(deadline_seconds=_DEADLINE_SECONDS)
+        fetch(places, plan, client, Path(sys.prefix))
+    except GatewayUnavailable as error:
+        failure.report(error, places.termination_log)
+        return failure.TEMPORARY
+    except (FairtrialError, OSError, KeyError) as error:
+        failure.report(error, places.termination_log)
+        return failure.FINAL
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

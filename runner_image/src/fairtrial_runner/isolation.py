@@ -1,0 +1,60 @@
+"""Prove that the pod can reach nothing: every denied destination is tried, several times, before the agent starts.
+
+A refusal and silence both prove what is asked for; only a connection, or an answer, disproves it. All attempts run side
+by side, spread over most of a second, so that a policy which is only enforced after a while is caught as well.
+"""
+
+import errno
+import socket
+import threading
+import time
+from typing import Literal
+
+from fairtrial.documents import Probe, ProbeResult
+
+_TIMEOUT, _SPACING = 1.0, 0.3
+_CONNECTED, _REFUSED, _SILENT, _UNREACHABLE = "connected", "refused", "timeout", "unreachable"
+# A DNS question for the root's name servers: 12 bytes of header, the empty name, type NS, class IN.
+_QUESTION = b"\x46\x54\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00" + b"\x00\x00\x02\x00\x01"
+
+
+def prove(probes: list[Probe], attempts: int) -> list[ProbeResult]:
+    """Try every destination `attempts` times; what each answered, in order of the attempts."""
+    answers = [[_UNREACHABLE] * attempts for _ in probes]
+
+    def attempt(index: int, turn: int) -> None:
+        time.sleep(turn * _SPACING)
+        answers[index][turn] = _try(probes[index])
+
+    threads = [
+        threading.Thread(target=attempt, args=(index, turn)) for index in range(len(probes)) for turn in range(attempts)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return [ProbeResult(p.name, p.kind, p.host, p.port, found) for p, found in zip(probes, answers, strict=True)]
+
+
+def judge(results: list[ProbeResult]) -> Literal["proven", "failed", "not_applicable"]:
+    """The verdict over all answers. Pure."""
+    if not results:
+        return "not_applicable"
+    return "failed" if any(_CONNECTED in result.answers for result in results) else "proven"
+
+
+def _try(probe: Probe) -> str:
+    udp = probe.kind == "udp-dns"
+    family = socket.AF_INET6 if ":" in probe.host else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_DGRAM if udp else socket.SOCK_STREAM) as attempt:
+            attempt.settimeout(_TIMEOUT)
+            attempt.connect((probe.host, probe.port))
+            if udp:
+                attempt.send(_QUESTION)
+                attempt.recv(512)
+    except TimeoutError:
+        return _SILENT
+    except OSError as error:
+        return _REFUSED if error.errno in (errno.ECONNREFUSED, errno.ECONNRESET, errno.EACCES) else _UNREACHABLE
+    return _CONNECTED

@@ -1,0 +1,196 @@
+"""The facts that decide an outcome, and how they follow from what was observed. Pure.
+
+Only what the run's status and the two reports hold is read, never what is asked for now: the same run gives the same
+facts whenever it is asked about.
+"""
+
+import json
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from fairtrial import names
+from fairtrial.api.run import BenchmarkRun, Category, PodFacts
+from fairtrial.classify.pods import OwnLimit, Trouble, own_limit, started, trouble
+from fairtrial.documents import AgentReport, EvaluationReport
+
+Ending = Literal[
+    "finished",
+    "deadline",
+    "stopped_from_outside",
+    "isolation_not_enforced",
+    "preflight_failed",
+    "leak_found",
+    "start_failed",
+    "launch_lost",
+    "recorder_error",
+]
+Setup = Literal["done", "unavailable", "refused", "crashed"]
+AgentAccount = Literal["missing", "foreign", "present"]
+Handover = Literal["taken", "missing", "too_large"]
+Verdict = Literal["missing", "foreign", "inconsistent", "error", "passed", "failed"]
+
+EXIT_TEMPORARY = 75  # fetch: the gateway or the store did not answer until the deadline
+FORGED_RESULTS = "forged_results"
+SNAPSHOT_TOO_LARGE = "too_large"
+# Tools make these by themselves when somebody runs a test; removing them is enough.
+_BYPRODUCTS = ("__pycache__", "node_modules")
+CATEGORIES: tuple[str, ...] = get_args(Category)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Everything that the table may look at."""
+
+    cancelled: bool = False  # a person stopped the run before its last pod had ended
+    agent_trouble: Trouble | None = None
+    agent_own_limit: OwnLimit | None = None
+    setup: Setup = "done"
+    agent_report: AgentAccount = "missing"
+    ending: Ending | None = None
+    program_started: bool = False  # the candidate's program ran, if only for its first step
+    snapshot: Handover = "missing"
+    evaluator_trouble: Trouble | None = None
+    evaluator_own_limit: OwnLimit | None = None
+    evaluation: Verdict = "missing"
+    negative_control_failed: bool = False
+    tampering: bool = False
+    category: Category | None = None  # of the first failed check
+    tags: tuple[str, ...] = ()  # kept in the record; no row looks at them
+
+    @property
+    def handed_over(self) -> bool:
+        """Whether the agent's part came to its own end, and its result is there."""
+        return self.ending in ("finished", "deadline") and self.snapshot == "taken"
+
+    @property
+    def judged(self) -> bool:
+        """Whether the evaluator judged this run's own snapshot, and its judgement can be relied on."""
+        return self.evaluation in ("passed", "failed") and not self.negative_control_failed
+
+
+def facts_of(run: BenchmarkRun, agent: AgentReport | None, evaluation: EvaluationReport | None) -> Facts:
+    """The facts of a run whose last pod has ended, from its status and the two reports."""
+    status = run.status
+    pod = (status.agent_pod and status.agent_pod.facts) or PodFacts(phase="Gone")
+    evaluator = status.evaluator_pod and status.evaluator_pod.facts
+    account = _account(run, agent)
+    ours = agent if account == "present" else None
+    limit = own_limit(pod, names.CONTAINER_AGENT)
+    program_started = ours is not None and any(step.end != "not_started" for step in ours.steps)
+    if not _agent_had_begun(run, pod, ours, program_started):
+        limit = None  # it was the set-up's
+    verdict = _verdict(run, ours, evaluation)
+    judgement = evaluation if verdict in ("passed", "failed", "error") else None
+    return Facts(
+        cancelled=status.timestamps.cancelled is not None,
+        agent_trouble=trouble(pod),
+        agent_own_limit=limit,
+        setup=_setup(pod),
+        agent_report=account,
+        ending=ours.ending if ours else None,
+        program_started=program_started,
+        snapshot=_handover(ours),
+        evaluator_trouble=trouble(evaluator) if evaluator else None,
+        evaluator_own_limit=own_limit(evaluator, names.CONTAINER_CHECKS) if evaluator else None,
+        evaluation=verdict,
+        negative_control_failed=judgement is not None and judgement.negative_control == "failed",
+        tampering=judgement is not None and _tampering(judgement),
+        category=_category(judgement),
+        tags=_tags(ours, judgement, limit),
+    )
+
+
+def setup_reason(pod: PodFacts) -> str:
+    """The word that `fetch` gave for its failure in its termination message; empty if it gave none."""
+    fetch = pod.containers.get(names.CONTAINER_FETCH)
+    try:
+        told = json.loads(fetch.message) if fetch else {}
+    except ValueError:
+        return ""
+    reason = told.get("reason") if isinstance(told, dict) else None
+    return reason if isinstance(reason, str) else ""
+
+
+def _agent_had_begun(run: BenchmarkRun, pod: PodFacts, agent: AgentReport | None, program_started: bool) -> bool:
+    """Whether the agent may have had a part in what happened. Without a report the agent container's start must do."""
+    if agent is not None:
+        return program_started
+    return run.status.timestamps.agent_started is not None or started(pod, names.CONTAINER_AGENT)
+
+
+def _setup(pod: PodFacts) -> Setup:
+    fetch = pod.containers.get(names.CONTAINER_FETCH)
+    if fetch is None or fetch.exit_code in (None, 0):
+        return "done"
+    if fetch.exit_code == EXIT_TEMPORARY:
+        return "unavailable"
+    return "refused" if setup_reason(pod) else "crashed"
+
+
+def _account(run: BenchmarkRun, agent: AgentReport | None) -> AgentAccount:
+    if agent is None:
+        return "missing"
+    uid = run.status.agent_pod.uid if run.status.agent_pod else ""
+    return "present" if (agent.run.uid, agent.pod_uid) == (run.metadata.uid, uid) else "foreign"
+
+
+def _handover(agent: AgentReport | None) -> Handover:
+    if agent is None:
+        return "missing"
+    if agent.snapshot.state == "measured" and agent.snapshot.artifact is not None:
+        return "taken"
+    return "too_large" if agent.snapshot.reason == SNAPSHOT_TOO_LARGE else "missing"
+
+
+def _verdict(run: BenchmarkRun, agent: AgentReport | None, evaluation: EvaluationReport | None) -> Verdict:
+    if evaluation is None:
+        return "missing"
+    uid = run.status.evaluator_pod.uid if run.status.evaluator_pod else ""
+    snapshot = agent.snapshot.artifact.sha256 if agent and agent.snapshot.artifact else None
+    if (evaluation.run.uid, evaluation.pod_uid) != (run.metadata.uid, uid):
+        return "foreign"
+    if evaluation.verdict != "error" and evaluation.snapshot_sha256 != snapshot:
+        return "foreign"
+    states = {check.state for check in evaluation.checks}
+    agrees = {"passed": states == {"passed"}, "failed": "failed" in states and "error" not in states, "error": True}
+    return evaluation.verdict if agrees[evaluation.verdict] else "inconsistent"
+
+
+def _tampering(evaluation: EvaluationReport) -> bool:
+    """Whether protected files were touched or results forged. What tools leave behind when they run is neither."""
+    touched = [path for path in evaluation.protected_touched if not _byproduct(path)]
+    return bool(touched) or any(check.reason == FORGED_RESULTS for check in evaluation.checks)
+
+
+def _byproduct(path: str) -> bool:
+    return path.endswith(".pyc") or any(part in _BYPRODUCTS for part in path.split("/"))
+
+
+def _category(evaluation: EvaluationReport | None) -> Category | None:
+    failed = next((check for check in evaluation.checks if check.state == "failed"), None) if evaluation else None
+    if failed is None:
+        return None
+    known: dict[str, Category] = {word: word for word in get_args(Category)}
+    return known.get(failed.category, "acceptance_failure")
+
+
+def _tags(agent: AgentReport | None, evaluation: EvaluationReport | None, limit: OwnLimit | None) -> tuple[str, ...]:
+    """Secondary facts, in alphabetical order: what a reader should know beside the outcome."""
+    steps = agent.steps if agent else []
+    checks = evaluation.checks if evaluation else []
+    failed = [check for check in checks if check.state == "failed"]
+    found = {
+        "exit_nonzero": any(step.exit_code not in (None, 0) for step in steps),
+        "killed_by_signal": any(step.end == "signaled" for step in steps),
+        "oom_killed": limit == "memory",
+        "no_output": bool(steps) and agent is not None and not any(stream.bytes_seen for stream in agent.streams),
+        "empty_diff": agent is not None and agent.diff.state == "measured" and not agent.diff.paths,
+        "output_truncated": agent is not None and any(stream.truncated for stream in agent.streams),
+        "processes_left": agent is not None and agent.leftovers is not None and agent.leftovers.processes_swept > 0,
+        "report_incomplete": agent is not None and not agent.complete,
+        "check_timed_out": any(check.timed_out for check in checks),
+        "category_ambiguous": bool(failed) and failed[0].category not in CATEGORIES,
+        "protected_paths_touched": evaluation is not None and bool(evaluation.protected_touched),
+    }
+    also = {f"also_{check.category}" for check in failed[1:] if check.category in CATEGORIES}
+    return tuple(sorted({tag for tag, holds in found.items() if holds} | also))
