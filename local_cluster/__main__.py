@@ -1,6 +1,7 @@
 """The commands of the local cluster: `python -m local_cluster up|down|status|env|images`."""
 
 import argparse
+import os
 import shlex
 import sys
 
@@ -47,6 +48,9 @@ def _env(_: argparse.Namespace) -> int:
         return 1
     for name, value in running.environment().items():
         print(f"export {name}={shlex.quote(value)}")
+    if any(name.lower().endswith("_proxy") for name in os.environ):
+        print(f'export NO_PROXY="{layout.BRIDGE_ADDRESS},127.0.0.1${{NO_PROXY:+,$NO_PROXY}}"')
+        print('export no_proxy="$NO_PROXY"')
     print(f'export PATH={shlex.quote(str(running.bin_dir))}:"$PATH"')
     return 0
 
@@ -55,7 +59,7 @@ def _images(_: argparse.Namespace) -> int:
     if not cluster.current():
         say("✗ the cluster is not running: python -m local_cluster up")
         return 1
-    for name, reference in images.build_and_load_all().items():
+    for name, reference in cluster.load_images().items():
         print(f"{name:16} {reference}")
     return 0
 

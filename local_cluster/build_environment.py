@@ -5,6 +5,7 @@ here. The machine's own settings become files that pip, uv and apt read at fixed
 during the build: unlike `ENV` and build arguments, a mount is not part of the image. Proxies are passed on by buildah.
 """
 
+import configparser
 import fnmatch
 import json
 import os
@@ -33,15 +34,15 @@ def variables() -> dict[str, str]:
 def volume_flags() -> list[str]:
     """The mounts of a build: settings, read-only, and one shared cache so that no build downloads a package twice."""
     mounts = []
-    for target, text in settings(os.environ).items():
-        source = _folder() / target.name
+    for place, text in settings(os.environ).items():
+        source = folder() / place.name
         source.write_text(text)
-        mounts.append(f"{source}:{target}:ro")
+        mounts.append(f"{source}:{place}:ro")
     bundle = ca_bundle(os.environ)
     if bundle.exists():
         mounts.append(f"{bundle.resolve()}:{CA_BUNDLE}:ro")
-    mounts += [f"{folder}:{folder}:ro" for folder in local_folders(os.environ)]
-    downloads = _folder() / "downloads"
+    mounts += [f"{place}:{place}:ro" for place in local_folders(os.environ)]
+    downloads = folder() / "downloads"
     downloads.mkdir(exist_ok=True)
     mounts.append(f"{downloads}:/root/.cache:rw")
     return [flag for mount in mounts for flag in ("--volume", mount)]
@@ -57,18 +58,21 @@ def settings(environment: Mapping[str, str]) -> dict[Path, str]:
 
 
 def pip_config(environment: Mapping[str, str]) -> str:
-    """pip's variables as pip's file: pip itself defines `PIP_SOME_OPTION` as the option `some-option`."""
-    options = {
-        name.removeprefix("PIP_").lower().replace("_", "-"): value
-        for name, value in sorted(environment.items())
-        if name.startswith("PIP_") and name not in NOT_PASSED
-    }
-    lines = [f"{name} = {value}" for name, value in ({"cert": str(CA_BUNDLE)} | options).items()]
+    """The machine's file plus its variables: pip itself defines `PIP_SOME_OPTION` as the option `some-option`."""
+    machine = configparser.ConfigParser(interpolation=None)
+    machine.read(PIP_CONFIG)
+    options = dict(machine["global"]) if machine.has_section("global") else {}
+    for name, value in sorted(environment.items()):
+        if name.startswith("PIP_") and name not in NOT_PASSED:
+            options[name.removeprefix("PIP_").lower().replace("_", "-")] = value
+    lines = [f"{name} = {value}" for name, value in (options | {"cert": str(CA_BUNDLE)}).items()]
     return "\n".join(["[global]", *lines, ""])
 
 
 def uv_config(environment: Mapping[str, str]) -> str:
-    """uv's file: the machine's bundle of authorities instead of uv's own, and the indexes that its variables name."""
+    """The machine's file if it has one; otherwise its authorities, and the indexes that its variables name."""
+    if UV_CONFIG.exists():
+        return UV_CONFIG.read_text()
     lines = ["system-certs = true"]
     if links := environment.get("UV_FIND_LINKS") or environment.get("PIP_FIND_LINKS"):
         lines.append(f"find-links = {json.dumps(links.replace(',', ' ').split())}")
@@ -89,14 +93,13 @@ def ca_bundle(environment: Mapping[str, str]) -> Path:
 def local_folders(environment: Mapping[str, str]) -> list[Path]:
     """Folders of packages that pip's or uv's variables name: a build needs them at the same place."""
     named = " ".join(environment.get(name, "") for name in ("PIP_FIND_LINKS", "UV_FIND_LINKS"))
-    return sorted(
-        {Path(word) for word in named.replace(",", " ").split() if word.startswith("/") and Path(word).is_dir()}
-    )
+    paths = {Path(word) for word in named.replace(",", " ").split() if word.startswith("/")}
+    return sorted(path for path in paths if path.is_dir())
 
 
-def mmdebstrap_flags(folder: Path) -> list[str]:
+def mmdebstrap_flags(target: Path) -> list[str]:
     """This machine's apt settings for the making of the base image, and their removal from the result."""
-    file = folder / "apt.conf"
+    file = target / "apt.conf"
     file.write_text(apt_settings())
     return [f"--aptopt={file}", "--customize-hook=rm -f $1/etc/apt/apt.conf.d/99mmdebstrap"]
 
@@ -118,13 +121,19 @@ def debian_sources() -> list[Path]:
 
 
 def buildah() -> list[str]:
-    """buildah with a store of its own. The run folder belongs to one boot: it counts mounts that a restart forgets."""
-    store = _folder() / "store"
-    run = _folder() / f"run-{processes.boot()[:8]}"
-    return [program("buildah"), "--storage-driver", "overlay", "--root", str(store), "--runroot", str(run)]
+    """buildah with a store of its own, beside any other on the machine."""
+    store = folder() / "store"
+    flags = ["--storage-driver", "overlay", "--root", str(store), "--runroot", str(run_folder())]
+    return [program("buildah"), *flags]
 
 
-def _folder() -> Path:
-    folder = cache.root() / "images" / "builder"
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+def run_folder() -> Path:
+    """Where buildah counts its mounts; named after this boot, since a restart of the machine undoes them."""
+    return folder() / f"run-{processes.boot()[:8]}"
+
+
+def folder() -> Path:
+    """Everything of the builder, in the cache: `down` keeps it."""
+    made = cache.root() / "images" / "builder"
+    made.mkdir(parents=True, exist_ok=True)
+    return made

@@ -11,6 +11,8 @@ import shutil
 from collections.abc import Callable, Container, Iterable, Iterator
 from pathlib import Path
 
+from local_cluster.progress import say
+
 
 def root() -> Path:
     """The cache folder: `FAIRTRIAL_CACHE`, or `~/.cache/fairtrial`."""
@@ -59,7 +61,11 @@ def entry(kind: str, name: str, content_key: str, make: Callable[[Path], None]) 
         return final
     parent.mkdir(parents=True, exist_ok=True)
     with (parent / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say(f"  waiting for another process that makes {name}")
+            fcntl.flock(lock, fcntl.LOCK_EX)
         if final.is_dir():
             return final
         building = parent / f"{content_key}.building"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from local_cluster import (
     binaries,
+    build_environment,
     cache,
     certificates,
     control_plane,
@@ -100,6 +101,12 @@ def up(*, with_images: bool = False) -> Cluster:
     return _running()
 
 
+def load_images() -> dict[str, str]:
+    """Build what changed and load it into the running cluster; the references by digest."""
+    with _only_one():
+        return images.build_and_load_all()
+
+
 def current() -> Cluster | None:
     """The running cluster, or None."""
     return _running() if processes.pid("kube-apiserver") and layout.kubeconfig().exists() else None
@@ -182,6 +189,8 @@ def _start_over_after_a_reboot() -> None:
 def _clean_up(*, keep_s3: bool) -> None:
     with step("remove mounts, cgroups, network and state"):
         leftovers.remove()
+        leftovers.unmount_below(build_environment.folder())  # of a build that failed or was interrupted
+        shutil.rmtree(build_environment.run_folder(), ignore_errors=True)
         network.tear_down()
         for item in layout.state().glob("*"):
             if item == layout.logs() or (keep_s3 and item == layout.s3_data()):
@@ -226,7 +235,8 @@ def _wait_for(condition: Callable[[], bool], *, seconds: int) -> None:
 
 def _kubectl(*arguments: str, stdin: str | None = None, check: bool = True) -> str:
     command = [str(layout.state() / "bin" / "kubectl"), f"--kubeconfig={layout.kubeconfig()}", *arguments]
-    done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False)
+    # Without the caller's variables: a proxy would not find the cluster.
+    done = subprocess.run(command, input=stdin, capture_output=True, text=True, env={"HOME": "/root"}, check=False)
     if done.returncode and check:
         raise processes.ComponentFailed(f"`kubectl {' '.join(arguments)}` failed: {done.stderr.strip()}")
     return done.stdout.strip()

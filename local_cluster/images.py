@@ -21,21 +21,9 @@ PREFIX = "localhost/fairtrial"
 BASE = f"{PREFIX}/debian-python:base"
 # Image name: the folder of the part. Their context is the repository, since they all use what is in src/.
 PARTS = {"operator": "operator", "gateway": "gateway", "runner": "runner_image", "evaluator": "evaluator_image"}
-# Neither content of an image nor a reason to build it again.
-IGNORED = (
-    ".git",
-    ".venv",
-    "__pycache__",
-    ".mypy_cache",
-    ".pytest_cache",
-    ".ruff_cache",
-    ".hypothesis",
-    "tests",
-    "docs",
-    "benchmarks",
-    "local_cluster",
-    "node_modules",
-)
+CACHES = (".git", ".venv", "__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis", "node_modules")
+# In the repository, neither content of an image nor a reason to build it again.
+IGNORED = (*CACHES, "tests", "docs", "benchmarks", "local_cluster")
 BASE_PACKAGES = ("python3", "python3-venv", "python-is-python3", "ca-certificates")
 BASE_SUITE = "bookworm"
 # Documentation and translations: a third of the size, and no program reads them.
@@ -44,11 +32,12 @@ BASE_EXCLUDED = ("/usr/share/man/*", "/usr/share/doc/*", "/usr/share/locale/*", 
 
 @dataclass(frozen=True)
 class Image:
-    """An image to build: a Dockerfile, the folder that it copies from, and its build arguments."""
+    """An image to build: a Dockerfile, the folder that it copies from without some names, and its build arguments."""
 
     name: str
     dockerfile: Path
     context: Path
+    ignored: tuple[str, ...] = CACHES
     arguments: Mapping[str, str] = field(default_factory=lambda: {"BASE": BASE})
 
 
@@ -58,7 +47,7 @@ class BuildFailed(Exception):
 
 def table() -> list[Image]:
     """Our own images, then every example's."""
-    parts = [Image(name, REPOSITORY / folder / "Dockerfile", REPOSITORY) for name, folder in PARTS.items()]
+    parts = [Image(name, REPOSITORY / folder / "Dockerfile", REPOSITORY, IGNORED) for name, folder in PARTS.items()]
     examples = sorted((REPOSITORY / "examples" / "images").glob("*/Dockerfile"))
     return parts + [Image(file.parent.name, file, file.parent) for file in examples]
 
@@ -88,25 +77,39 @@ def build(image: Image) -> Path:
     """The OCI archive of an image, built unless the cache has it for this very content."""
     base_key = ensure_base() if BASE in image.arguments.values() else ""
     arguments = [f"{name}={value}" for name, value in sorted(image.arguments.items())]
-    content_key = cache.files_key([image.context, image.dockerfile], base_key, *arguments, ignored=IGNORED)
+    content_key = cache.files_key([image.context, image.dockerfile], base_key, *arguments, ignored=image.ignored)
 
     def make(target: Path) -> None:
-        tag = f"{PREFIX}/{image.name}:{content_key}"
         with step(f"build image {image.name}"):
-            ignore_file = target / "ignored"
-            ignore_file.write_text("".join(f"**/{name}\n" for name in IGNORED))
-            flags = [flag for argument in arguments for flag in ("--build-arg", argument)]
-            # fmt: off
-            _buildah(
-                image.name, "bud", "--isolation", "chroot", "--layers", "--pull-never", *flags,
-                *build_environment.volume_flags(), "--ignorefile", str(ignore_file),
-                "--file", str(image.dockerfile), "--tag", tag, str(image.context),
-            )
-            # fmt: on
-            _buildah(image.name, "push", "--disable-compression", tag, f"oci-archive:{target / 'image.tar'}:latest")
-            ignore_file.unlink()
+            _build(image, f"{PREFIX}/{image.name}:{content_key}", arguments, target)
 
     return cache.entry("images", image.name, content_key, make) / "image.tar"
+
+
+def _build(image: Image, tag: str, arguments: list[str], target: Path) -> None:
+    ignore_file = target / "ignored"
+    ignore_file.write_text("".join(f"**/{name}\n" for name in image.ignored))
+    flags = [flag for argument in arguments for flag in ("--build-arg", argument)]
+    # fmt: off
+    _buildah(
+        image.name, "bud", "--isolation", "chroot", "--layers", "--pull-never", *flags,
+        *build_environment.volume_flags(), "--ignorefile", str(ignore_file),
+        "--file", str(image.dockerfile), "--tag", tag, str(image.context),
+    )
+    # fmt: on
+    # Compressing would take longer than the rest, and saves nothing on one machine.
+    _buildah(image.name, "push", "--disable-compression", tag, f"oci-archive:{target / 'image.tar'}:latest")
+    ignore_file.unlink()
+    _forget_older(image.name, tag)
+
+
+def _forget_older(name: str, tag: str) -> None:
+    """Remove the builder's older images of this name, so that its store does not grow with every edit."""
+    command = [*build_environment.buildah(), "images", "--format", "{{.Name}}:{{.Tag}}"]
+    listed = subprocess.run(command, capture_output=True, text=True, env=build_environment.variables(), check=False)
+    for other in listed.stdout.split():
+        if other.startswith(f"{PREFIX}/{name}:") and other != tag:
+            _buildah_succeeds("rmi", other)
 
 
 def ensure_base() -> str:

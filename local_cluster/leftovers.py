@@ -14,6 +14,7 @@ from local_cluster import layout, node, processes
 
 CONTAINER_LOG_LINKS = Path("/var/log/containers")
 CNI_RESULTS = Path("/var/lib/cni/results")
+KUBELET_DEVICES = Path("/var/lib/kubelet/device-plugins")
 # Folders outside our state that the runtime insists on; removed when nobody else has anything in them.
 SHARED_FOLDERS = (
     CONTAINER_LOG_LINKS,
@@ -21,8 +22,8 @@ SHARED_FOLDERS = (
     CNI_RESULTS.parent,
     Path("/run/containerd/s"),
     Path("/run/containerd"),
-    Path("/var/lib/kubelet/device-plugins"),
-    Path("/var/lib/kubelet"),
+    KUBELET_DEVICES,
+    KUBELET_DEVICES.parent,
 )
 
 
@@ -51,9 +52,11 @@ def remove() -> None:
         for link in CONTAINER_LOG_LINKS.iterdir():
             if link.is_symlink() and link.readlink().is_relative_to(layout.pod_logs()):
                 link.unlink()
-    for result in CNI_RESULTS.glob(f"{layout.CNI_NETWORK}-*"):
-        result.unlink()
-    Path("/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint").unlink(missing_ok=True)
+    for sandbox in layout.state().glob("containerd/io.containerd.grpc.v1.cri/sandboxes/*"):
+        for result in CNI_RESULTS.glob(f"*-{sandbox.name}-*"):
+            result.unlink()
+    for name in ("kubelet.sock", "kubelet_internal_checkpoint"):
+        (KUBELET_DEVICES / name).unlink(missing_ok=True)
     for folder in SHARED_FOLDERS:
         try:
             folder.rmdir()

@@ -54,12 +54,10 @@ class Listener:
         self._socket.listen(1)
 
     def accept(self, timeout: float | None) -> "Channel":
-        """The first connection; whatever comes of it, nobody can connect after this."""
-        try:
-            self._socket.settimeout(timeout)
-            connection, _ = self._socket.accept()
-        finally:
-            self.close()
+        """The first connection; nobody can connect after it. TimeoutError while nobody has come."""
+        self._socket.settimeout(timeout)
+        connection, _ = self._socket.accept()
+        self.close()
         return Channel(connection)
 
     def close(self) -> None:

@@ -21,24 +21,32 @@ from fairtrial.errors import FairtrialError
 
 LOADER = "ld-linux-x86-64.so.2"
 
+
+def _words(*lines: str) -> list[str]:
+    return " ".join(lines).split()
+
+
 # The modules of this package that pods import: standard library only.
-_SHARED = frozenset(
-    "__init__.py names.py errors.py documents.py globs.py archive channel.py process gateway_client.py runtime.py".split()
-)
+_SHARED = {
+    "": _words(
+        "__init__.py names.py errors.py documents.py archive channel.py process gateway_client.py runtime.py task"
+    ),
+    "task": _words("__init__.py globs.py packed.py"),
+}
 # Standard library that no pod needs: tests, GUIs, installers, servers, and clients other than plain HTTP.
-_LEFT_OUT = frozenset(
-    "test tests idlelib tkinter turtledemo turtle.py lib2to3 ensurepip distutils pydoc_data pydoc.py doctest.py venv "
-    "curses dbm sqlite3 xmlrpc wsgiref msilib unittest asyncio multiprocessing site-packages dist-packages __pycache__ "
-    "antigravity.py this.py smtplib.py imaplib.py nntplib.py poplib.py ftplib.py telnetlib.py mailbox.py pdb.py cgi.py "
-    "cgitb.py webbrowser.py zipapp.py pickletools.py profile.py cProfile.py pstats.py aifc.py wave.py sunau.py chunk.py "
-    "sndhdr.py imghdr.py uu.py xdrlib.py statistics.py".split()
+_LEFT_OUT = _words(
+    "test tests idlelib tkinter turtledemo turtle.py lib2to3 ensurepip distutils pydoc_data pydoc.py doctest.py venv",
+    "curses dbm sqlite3 xmlrpc wsgiref msilib unittest asyncio multiprocessing site-packages dist-packages __pycache__",
+    "antigravity.py this.py smtplib.py imaplib.py nntplib.py poplib.py ftplib.py telnetlib.py mailbox.py pdb.py cgi.py",
+    "cgitb.py webbrowser.py zipapp.py pickletools.py profile.py cProfile.py pstats.py aifc.py wave.py sunau.py",
+    "chunk.py sndhdr.py imghdr.py uu.py xdrlib.py statistics.py",
 )
 # Extension modules, where the interpreter has them apart. OpenSSL's _ssl is not among them: pods speak plain HTTP to
 # the gateway alone.
-_EXTENSIONS = frozenset(
-    "_hashlib _ctypes _json _posixsubprocess select _socket math _struct zlib fcntl array _random binascii _bisect _heapq "
-    "_datetime unicodedata _opcode _pickle _queue grp resource mmap _contextvars _sha512 _sha256 _sha1 _md5 _sha3 _blake2 "
-    "termios _csv _elementtree pyexpat _decimal".split()
+_EXTENSIONS = _words(
+    "_hashlib _ctypes _json _posixsubprocess select _socket math _struct zlib fcntl array _random binascii _bisect",
+    "_heapq _datetime unicodedata _opcode _pickle _queue grp resource mmap _contextvars _sha512 _sha256 _sha1 _md5",
+    "_sha3 _blake2 termios _csv _elementtree pyexpat _decimal",
 )
 
 
@@ -77,8 +85,9 @@ def _ignored(_folder: str, entries: list[str]) -> set[str]:
 
 
 def _not_shared(folder: str, entries: list[str]) -> set[str]:
-    top = Path(folder) == Path(__file__).parent
-    return {entry for entry in entries if entry == "__pycache__" or (top and entry not in _SHARED)}
+    inside = os.path.relpath(folder, Path(__file__).parent)
+    shared = _SHARED.get("" if inside == "." else inside, entries)
+    return {entry for entry in entries if entry == "__pycache__" or entry not in shared}
 
 
 def _copy_libraries(binaries: list[Path], library: Path) -> None:

@@ -14,6 +14,8 @@ from fairtrial.api import (
     BenchmarkTask,
     ContainerFacts,
     PodFacts,
+    ResolvedResourceClass,
+    ResolvedTask,
     ResourceClass,
     parse,
 )
@@ -47,7 +49,7 @@ LATER = "2026-01-01T12:10:00Z"
 def make_run(
     name: str = "run-1", *, namespace: str = "trials", metadata: Any = None, status: Any = None, **spec: Any
 ) -> BenchmarkRun:
-    """A run. `spec` takes camelCase keys; mappings are merged into the good ones, as in `candidate={"stdin": "none"}`."""
+    """A run. `spec` takes camelCase keys; mappings are merged into the good ones: `candidate={"stdin": "prompt"}`."""
     raw = {
         "metadata": {"name": name, "namespace": namespace, "uid": RUN_UID, "generation": 1} | dict(metadata or {}),
         "spec": _merged(
@@ -71,14 +73,8 @@ def make_run(
 def make_finished_run(name: str = "run-1", *, status: Any = None, **changes: Any) -> BenchmarkRun:
     """A run whose two pods have ended well: with the reports of this module it passed."""
     good = {
-        "task": {
-            "uid": TASK_UID,
-            "version": 1,
-            "publicSha256": PUBLIC_SHA256,
-            "sealedSha256": SEALED_SHA256,
-            "evaluatorImage": EVALUATOR_IMAGE,
-        },
-        "resourceClass": {"uid": RESOURCE_CLASS_UID, "generation": 1},
+        "task": ResolvedTask.of(make_task()).as_json(),
+        "resourceClass": ResolvedResourceClass.of(make_resource_class()).as_json(),
         "agentPod": {
             "name": names.agent_pod(name),
             "uid": AGENT_POD_UID,

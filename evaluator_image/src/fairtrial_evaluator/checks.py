@@ -7,6 +7,7 @@ nothing sealed but what one process needs at a time, and no process of the same 
 import argparse
 import os
 import platform
+import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,9 @@ from typing import Any
 from fairtrial import documents, names
 from fairtrial.archive import printable
 from fairtrial.channel import Channel, connect
+from fairtrial.errors import FairtrialError
 from fairtrial.process import hide_from_peers
+from fairtrial.task.packed import PROJECT
 from fairtrial_evaluator.execute import execute
 from fairtrial_evaluator.protocol import Hello, Invocation, TreeName, archive_of, files_of, receive, send
 from fairtrial_evaluator.trees import HeldTree
@@ -55,14 +58,15 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--work", type=Path, default=Path(tempfile.gettempdir()))
     options = parser.parse_args(arguments)
     hide_from_peers()
-    with connect(options.socket, CONNECT_SECONDS) as channel:
-        serve(
-            channel,
-            base=options.base / "project",
-            submission=options.submission,
-            layout=options.base / LAYOUT_FILE,
-            work=options.work,
-        )
+    base: Path = options.base
+    try:
+        with connect(options.socket, CONNECT_SECONDS) as channel:
+            layout = base / LAYOUT_FILE
+            serve(channel, base=base / PROJECT, submission=options.submission, layout=layout, work=options.work)
+    except (FairtrialError, OSError) as error:
+        # The judge sees the end of the channel and calls the evaluation an error; this is for whoever looks why.
+        sys.stderr.write(f"checks: {error}\n")
+        return 1
     return 0
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fairtrial.archive import Member, inventory
-from fairtrial.task import globs
+from fairtrial.task.globs import matcher
 from fairtrial_evaluator.trees import delete, place
 
 TOUCHED_MAX = 1000
@@ -24,11 +24,12 @@ def plan_restoration(
     submission: Mapping[str, Member], base: Mapping[str, Member], protected: Sequence[str], generated: Sequence[str]
 ) -> Restoration:
     """Which protected paths differ from the fixture. Pure."""
-    mine = {path: _facts(member) for path, member in submission.items() if _counts(member, protected)}
-    theirs = {path: _facts(member) for path, member in base.items() if _counts(member, protected)}
+    is_protected, is_generated = matcher(protected), matcher(generated)
+    mine = {path: _facts(member) for path, member in submission.items() if member.kind != "dir" and is_protected(path)}
+    theirs = {path: _facts(member) for path, member in base.items() if member.kind != "dir" and is_protected(path)}
     restore = sorted(path for path in theirs if mine.get(path) != theirs[path])
     remove = sorted(mine.keys() - theirs.keys())
-    touched = [path for path in sorted({*restore, *remove}) if not globs.matches(path, generated)]
+    touched = [path for path in sorted({*restore, *remove}) if not is_generated(path)]
     return Restoration(restore, remove, touched[:TOUCHED_MAX])
 
 
@@ -50,10 +51,6 @@ def restore_protected(project: Path, base: Path, protected: Sequence[str], gener
         else:
             place(project, path, (base / path).read_bytes(), executable=member.executable)
     return todo.touched
-
-
-def _counts(member: Member, protected: Sequence[str]) -> bool:
-    return member.kind != "dir" and globs.matches(member.path, protected)
 
 
 def _facts(member: Member) -> tuple[str, bool, str, str]:

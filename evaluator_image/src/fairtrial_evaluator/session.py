@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 from fairtrial import documents
 from fairtrial.documents import Artifact, CheckResult
 from fairtrial.errors import ChannelBroken, FairtrialError, InvalidInput
-from fairtrial.task import globs
+from fairtrial.task.globs import matcher
 from fairtrial.task.packed import Check, Evaluation
 from fairtrial_evaluator import judge
 from fairtrial_evaluator.judge import Judgement
@@ -58,7 +58,7 @@ class Session:
         self._ran: list[Outcome] = []
 
     def evaluate(self) -> None:
-        """Run all checks; what came of it is in the fields above, whatever happens on the way. The caller ends the remote."""
+        """Run all checks; what came of it is in the fields above, whatever happens. The caller ends the remote."""
         began = time.monotonic()
         try:
             self.hello = self.remote.hello(HELLO_SECONDS)
@@ -130,7 +130,7 @@ class Session:
             {path: digest for path, (digest, _) in self.remote.select(tree, check.paths).items()}
             for tree in ("submission", "base")
         )
-        return judge.judge_unchanged(mine, theirs, globs.matching(self.hello.protected_touched, check.paths))
+        return judge.judge_unchanged(mine, theirs, [*filter(matcher(check.paths), self.hello.protected_touched)])
 
     def _absent(self, check: Check, tree: TreeName) -> Judgement:
         present = sorted(self.remote.select(tree, check.paths)) if check.paths else []

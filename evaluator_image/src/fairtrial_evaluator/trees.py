@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from fairtrial.archive import Limits, Member, extract, read_members, snapshot
-from fairtrial.task import globs
+from fairtrial.task.globs import matcher
 
 MAX_BYTES = 2 * 1024**3
 _CHUNK = 256 * 1024
@@ -28,6 +28,7 @@ class HeldTree:
     def __init__(self, folder: Path) -> None:
         self._file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 — open as long as this process lives
         taken = snapshot(folder, self._file, max_bytes=MAX_BYTES)
+        self._file.flush()
         self.skipped = taken.skipped
 
     def lay_out(self, target: Path) -> None:
@@ -50,8 +51,9 @@ class HeldTree:
 
     def _select(self, patterns: Sequence[str]) -> dict[str, tuple[Member, bytes]]:
         found = {}
+        matches = matcher(patterns)
         for member, pieces in read_members(self._chunks(), Limits()):
-            if member.kind != "dir" and globs.matches(member.path, patterns):
+            if member.kind != "dir" and matches(member.path):
                 data = b"".join(pieces)
                 digest = _digest(f"link:{member.target}".encode() if member.kind == "link" else data)
                 kept = data if len(data) <= _FILE_MAX else b""

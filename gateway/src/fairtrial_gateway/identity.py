@@ -1,7 +1,7 @@
 """Who is calling: a bearer token becomes a pod, and the pod's name a run, both as the API server says.
 
-Answers are kept for a moment and asked for once at a time, so that a burst of uploads is not a burst on the API server.
-A run is kept only while nothing in it can let anybody in or out: see `runs`.
+Who a token is of is kept for a moment; a run is read each time, since its pods and its end must be seen at once. Both
+are asked for once at a time, so that a burst of uploads is not a burst on the API server.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """The five kinds of `fairtrial.dev/v1alpha1` as models: strict where users write, tolerant where the operator does."""
 
-from fairtrial.api.base import Model, ObjectMeta, Observation, Rule, quantity_value
+from fairtrial.api.base import Model, ObjectMeta, Observation, Rule, digest, quantity_value
 from fairtrial.api.candidate import Candidate, EnvironmentVariable
 from fairtrial.api.cohort import BenchmarkCohort, BenchmarkCohortSpec, BenchmarkCohortStatus
 from fairtrial.api.conditions import Condition, Reason, condition, find_condition, is_true, set_condition
@@ -69,6 +69,7 @@ __all__ = [
     "TaskRef",
     "TaskStep",
     "condition",
+    "digest",
     "find_condition",
     "is_true",
     "parse",

@@ -4,6 +4,7 @@ A `Rule` is written once and used twice: as a pydantic check, for the command li
 the generated CRD, so that `kubectl apply` refuses the same input with the same sentence.
 """
 
+import hashlib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJson
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
+from fairtrial import documents
 from fairtrial.documents import camel
 
 CEL_KEY = "x-kubernetes-validations"
@@ -102,6 +104,11 @@ class Observation(Model):
     """What the operator writes: a newer operator's unknown fields are read over, so that a downgrade works."""
 
     model_config = ConfigDict(extra="ignore")
+
+
+def digest(value: Any) -> str:
+    """SHA-256 of a text's UTF-8 bytes, or of anything else's canonical JSON."""
+    return hashlib.sha256(value.encode() if isinstance(value, str) else documents.dump(value)).hexdigest()
 
 
 # --- quantities -------------------------------------------------------------------------------------------------------

@@ -21,11 +21,14 @@ from fairtrial.api.base import (
     Timestamp,
     Uid,
     Word,
+    digest,
     immutable,
     named,
 )
 from fairtrial.api.candidate import Candidate
 from fairtrial.api.conditions import Condition
+from fairtrial.api.resource_class import Limits, Requests, ResourceClass
+from fairtrial.api.task import BenchmarkTask
 
 Outcome = Literal["passed", "failed", "invalid", "void", "cancelled"]
 Cause = Literal[
@@ -211,7 +214,7 @@ class PodStatus(Observation):
 
 
 class ResolvedTask(Observation):
-    """The task as it was when the run was accepted."""
+    """The task as it was when the run was accepted. The record is made from this: the object may be gone by then."""
 
     uid: Uid | None = None
     """UID of the task object."""
@@ -223,6 +226,20 @@ class ResolvedTask(Observation):
     """SHA-256 of the sealed archive."""
     evaluator_image: Image
     """Image that the checks run in."""
+    prompts: Annotated[dict[Word, Sha256], Field(max_length=16)] = Field(default_factory=dict)
+    """SHA-256 of each step's prompt, by the step's name."""
+
+    @classmethod
+    def of(cls, task: BenchmarkTask) -> "ResolvedTask":
+        """What a run keeps of `task`."""
+        return cls(
+            uid=task.metadata.uid,
+            version=task.spec.version,
+            public_sha256=task.spec.public_archive.sha256,
+            sealed_sha256=task.spec.sealed_archive.sha256,
+            evaluator_image=task.spec.evaluator_image,
+            prompts={step.name: digest(step.prompt) for step in task.spec.steps},
+        )
 
 
 class ResolvedResourceClass(Observation):
@@ -232,6 +249,24 @@ class ResolvedResourceClass(Observation):
     """UID of the resource class."""
     generation: Annotated[int, Field(ge=0, le=2**53)]
     """Generation of its spec."""
+    requests: Requests | None = None
+    """What the scheduler set aside."""
+    limits: Limits | None = None
+    """What could not be exceeded."""
+    spec_sha256: Sha256 | None = None
+    """SHA-256 of its spec as canonical JSON."""
+
+    @classmethod
+    def of(cls, resource_class: ResourceClass) -> "ResolvedResourceClass":
+        """What a run keeps of `resource_class`, which may change later."""
+        spec = resource_class.spec
+        return cls(
+            uid=resource_class.metadata.uid,
+            generation=resource_class.metadata.generation,
+            requests=spec.requests,
+            limits=spec.limits,
+            spec_sha256=digest(spec.as_json()),
+        )
 
 
 class RunTimestamps(Observation):

@@ -28,6 +28,24 @@ def document_schema(kind: type) -> JsonObject:
     return {"$schema": _DRAFT} | _camel_cased(TypeAdapter(kind).json_schema())
 
 
+def inlined(kind: type) -> JsonObject:
+    """The schema of a document without references, to stand inside another schema."""
+    schema = _camel_cased(TypeAdapter(kind).json_schema())
+    known = schema.pop("$defs", {})
+    made: JsonObject = _without_references(schema, known)
+    return made
+
+
+def _without_references(value: Any, known: JsonObject) -> Any:
+    if isinstance(value, dict) and "$ref" in value:
+        return _without_references(known[value["$ref"].rsplit("/", 1)[-1]], known)
+    if isinstance(value, dict):
+        return {key: _without_references(item, known) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_without_references(item, known) for item in value]
+    return value
+
+
 def _camel_cased(raw: JsonObject) -> JsonObject:
     made = {key: _inner(value) for key, value in raw.items() if key != "title"}
     if "properties" in raw:

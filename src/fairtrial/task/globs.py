@@ -5,7 +5,7 @@
 
 import functools
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 
 def matches(path: str, globs: Sequence[str]) -> bool:
@@ -13,14 +13,17 @@ def matches(path: str, globs: Sequence[str]) -> bool:
     return any(_compiled(glob).fullmatch(path) for glob in globs)
 
 
-def matching(paths: Iterable[str], globs: Sequence[str]) -> list[str]:
-    """Those paths that any of the globs names, sorted."""
-    return sorted(path for path in paths if matches(path, globs))
+def matcher(globs: Iterable[str]) -> Callable[[str], bool]:
+    """The same as a test to use many times."""
+    compiled = [_compiled(glob) for glob in globs]
+    return lambda path: any(each.fullmatch(path) for each in compiled)
 
 
 @functools.cache
 def _compiled(glob: str) -> re.Pattern[str]:
     segments = glob.strip("/").split("/")
+    if glob.endswith("/"):
+        segments.append("**")
     if len(segments) == 1 and segments != ["**"]:
         segments = ["**", *segments]
     last = len(segments) - 1
@@ -31,5 +34,5 @@ def _compiled(glob: str) -> re.Pattern[str]:
 def _segment(segment: str, *, is_last: bool) -> str:
     if segment == "**":
         return ".+" if is_last else "(?:[^/]+/)*"
-    text = re.escape(segment).replace(r"\*", "[^/]*").replace(r"\?", "[^/]")
+    text = "[^/]*".join(re.escape(part) for part in segment.split("*")).replace(r"\?", "[^/]")
     return text if is_last else f"{text}/"

@@ -37,6 +37,26 @@ def test_every_chain_of_ours_hangs_on_the_built_in_chain_of_its_name() -> None:
     assert ("filter", "INPUT", "FAIRTRIAL-INPUT") in network.jumps(network.IPTABLES)
 
 
+def test_only_tables_that_say_nothing_are_removed() -> None:
+    saved = """# made by iptables-save
+*mangle
+:INPUT ACCEPT [0:0]
+COMMIT
+*filter
+:INPUT DROP [0:0]
+COMMIT
+*nat
+:INPUT ACCEPT [0:0]
+-A INPUT -j ACCEPT
+COMMIT
+*raw
+:SOMEBODY - [0:0]
+COMMIT
+"""
+
+    assert network.empty_tables(saved) == ["mangle"]
+
+
 def test_the_kubelet_never_deletes_images_or_evicts_for_disk() -> None:
     config = node.kubelet_config(Path("/etc/resolv.conf"))
 

@@ -1,0 +1,3 @@
+from geo import distance
+
+far: float = distance(0.0, 0.0, 3.0, 4.0)

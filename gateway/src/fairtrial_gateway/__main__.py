@@ -1,0 +1,102 @@
+"""Start the gateway: `python -m fairtrial_gateway`. It listens at once and is ready when store and identity are."""
+
+import asyncio
+import contextlib
+import logging
+import signal
+import sys
+from typing import Any
+
+from aiohttp import web
+
+from fairtrial.errors import FairtrialError
+from fairtrial.evidence.layout import Layout
+from fairtrial.evidence.probe import probe
+from fairtrial.evidence.store import S3Settings, S3Store
+from fairtrial_gateway.app import Gateway
+from fairtrial_gateway.identity import Identity
+from fairtrial_gateway.kubernetes import KubernetesApi
+from fairtrial_gateway.logs import say, set_up
+from fairtrial_gateway.metrics import Metrics
+from fairtrial_gateway.settings import Settings
+
+HEADER_BYTES = 8190
+LINGER_SECONDS = 5.0  # how long a refused body is read on, so that its sender sees the answer
+ENDPOINT_SECONDS = 2.0  # until no new connection should come after the pod was told to end
+
+
+def main() -> int:
+    """Run until told to end."""
+    set_up()
+    try:
+        settings, s3 = Settings.from_env(), S3Settings.from_env()
+    except FairtrialError as error:
+        say("cannot start", logging.ERROR, reason=error.reason, message=str(error))
+        return 2
+    asyncio.run(serve(settings, s3))
+    return 0
+
+
+async def serve(settings: Settings, s3: S3Settings) -> None:
+    """Serve until SIGTERM or SIGINT, then finish what is under way."""
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    metrics, api = Metrics(), KubernetesApi(settings)
+    store = S3Store(s3, on_retry=lambda reason: metrics.store_retries.labels(reason).inc())
+    identity = Identity(api, settings.identity_ttl)
+    gateway = Gateway(settings, identity, store, Layout(s3.prefix), metrics)
+    gateway.health.expect("store", "identity")
+    runner = web.AppRunner(
+        gateway.app,
+        access_log=None,
+        handle_signals=False,
+        keepalive_timeout=settings.header_seconds,
+        lingering_time=LINGER_SECONDS,
+        max_line_size=HEADER_BYTES,
+        max_field_size=HEADER_BYTES,
+        shutdown_timeout=1.0,
+    )
+    await runner.setup()
+    assert runner.server is not None
+    await web.TCPSite(runner, settings.host, settings.port).start()
+    say("listening", host=settings.host, port=settings.port, bucket=s3.bucket, prefix=s3.prefix)
+    tasks = [
+        _background(gateway.health.until_passed("store", lambda: gateway.threads.run(probe, store))),
+        _background(gateway.health.until_passed("identity", identity.check)),
+        _background(gateway.reaper.run(runner.server)),
+    ]
+    await stop.wait()
+    await drain(gateway, settings.drain_seconds)
+    for task in tasks:
+        task.cancel()
+    await runner.cleanup()
+    await api.close()
+    gateway.threads.close()
+    store.close()
+    say("ended")
+
+
+async def drain(gateway: Gateway, seconds: float) -> None:
+    """Take no new work, and wait for uploads under way; what is not done after `seconds` is aborted by the caller."""
+    gateway.health.draining = True
+    loop = asyncio.get_running_loop()
+    started = loop.time()
+    say("draining", uploads=gateway.artifacts.slots.taken)
+    while loop.time() < started + seconds:
+        if gateway.artifacts.slots.taken == 0 and loop.time() > started + min(ENDPOINT_SECONDS, seconds):
+            break
+        await asyncio.sleep(0.1)
+    say("drained", uploads=gateway.artifacts.slots.taken)
+
+
+def _background(work: Any) -> "asyncio.Task[Any]":
+    async def guarded() -> None:
+        with contextlib.suppress(asyncio.CancelledError):
+            await work
+
+    return asyncio.create_task(guarded())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,64 @@
+"""The last stage: assemble the record from the status and the reports, store it once, say where it lies. Pure."""
+
+from datetime import datetime
+
+from fairtrial.api import BenchmarkRun, RecordReference, Reason
+from fairtrial.api.conditions import RECORDED
+from fairtrial.evidence.record import Record, assemble
+from fairtrial_operator.draft import Draft
+from fairtrial_operator.seen import Decision, Event, Report, Seen, Stored, StoreRecord, WriteStatus
+from fairtrial_operator.stages import has_agent_report, has_evaluation_report, retry_or_release, write_or
+
+
+def decide_record(run: BenchmarkRun, seen: Seen, now: datetime) -> Decision:
+    """Choose the next step once the last pod's end is written down."""
+    agent, evaluation = wanted(run, seen)
+    for report in (agent, evaluation):
+        if report is not None and report.state != "present":
+            # It was there when it was first read, and nothing in the store is ever deleted: it is out of reach.
+            return _wait(run, seen, now, Stored(problem="unavailable", message=report.message))
+    record = record_of(run, agent, evaluation)
+    if seen.stored is None:
+        return Decision(StoreRecord(record.to_bytes()))
+    if seen.stored.problem:
+        return _wait(run, seen, now, seen.stored)
+    draft, found = Draft(run, now), record.classification
+    draft.say(RECORDED, "True", Reason.STORED, found.message).stamp(recorded=draft.now)
+    draft.set(record=RecordReference(uri=seen.stored.uri, sha256=seen.stored.sha256))
+    draft.set(
+        outcome=found.outcome,
+        cause=found.cause,
+        reason=found.reason,
+        invalidity=found.invalidity,
+        category=found.category,
+        message=found.message,
+    )
+    return Decision(WriteStatus(draft.done()))
+
+
+def wanted(run: BenchmarkRun, seen: Seen) -> tuple[Report | None, Report | None]:
+    """The reports that there were when each stage ended. One that appeared later is no part of the run."""
+    agent = seen.agent_report if has_agent_report(run.status) else None
+    return agent, seen.evaluation_report if has_evaluation_report(run.status) else None
+
+
+def record_of(run: BenchmarkRun, agent: Report | None, evaluation: Report | None) -> Record:
+    """The record: from the status and the reports alone, so that assembling it again gives the same bytes."""
+    found = [report for report in (agent, evaluation) if report is not None]
+    return assemble(
+        run,
+        agent.agent if agent else None,
+        evaluation.evaluation if evaluation else None,
+        tuple(report.artifact for report in found if report.artifact is not None),
+    )
+
+
+def _wait(run: BenchmarkRun, seen: Seen, now: datetime, stored: Stored) -> Decision:
+    """Nothing is lost: what the record is made of lies in the status and in the store."""
+    waiting = retry_or_release(run, now, seen.release_after_seconds)
+    if not waiting.retry:
+        return waiting
+    conflict = stored.problem == "conflict"
+    reason = Reason.RECORD_CONFLICT if conflict else Reason.STORE_UNAVAILABLE
+    draft = Draft(run, now).say(RECORDED, "False", reason, stored.message)
+    return write_or(run, draft, waiting, Event(reason, stored.message) if conflict else None)

@@ -1,0 +1,219 @@
+"""PID 1 of the agent's container: proves, prepares, starts the agent step by step, and leaves nothing of it running.
+
+It tells the recorder everything over the channel and keeps nothing itself. Its own process is closed to the agent, who
+is the same user. When the recorder is lost the agent is killed: no work goes unrecorded.
+"""
+
+import datetime as dt
+import os
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from fairtrial import archive, documents
+from fairtrial.channel import Channel, connect
+from fairtrial.documents import AgentPlan, Step, StepResult
+from fairtrial.errors import ChannelBroken, FairtrialError
+from fairtrial.process import Command, Ended, Stop, hide_from_peers, run
+from fairtrial_runner import environment, failure, isolation
+from fairtrial_runner.answers import Answers
+from fairtrial_runner.leaks import Scan
+from fairtrial_runner.leftovers import Inventory
+from fairtrial_runner.places import Places
+from fairtrial_runner.preflight import preflight
+from fairtrial_runner.signals import Watch
+
+_CONNECT_SECONDS = 60.0
+Ending = tuple[str, str]  # as AgentReport has it, and a message
+
+
+class Launch:
+    """One agent's run. As PID 1, everything else in sight is the agent's."""
+
+    def __init__(self, places: Places, plan: AgentPlan, channel: Channel, stop: Stop, watch: Watch | None) -> None:
+        self._places, self._plan, self._channel, self._stop = places, plan, channel, stop
+        self._alone = os.getpid() == 1
+        self._ignored: Mapping[str, int] = watch.ignored if watch else {}
+        self._env = {**environment.inherited(os.environ), **plan.env, "HOME": os.fspath(places.home)}
+        self._ended: list[Ended] = []
+
+    def run(self) -> None:
+        """Everything from the first proof to the end that is told; what ended it is the last thing said."""
+        ending, message = self._prepare() or self._agent()
+        if self._stop.reason == "recorder_lost":
+            raise ChannelBroken("The recorder is gone: the agent was stopped, since nothing more could be recorded.")
+        self._tell("signals", ignored=dict(self._ignored))
+        self._tell("end", ending=ending, message=message)
+
+    def _prepare(self) -> Ending | None:
+        """Prove, scan and check; why the agent may not start, or None."""
+        with self._timed("setup"):
+            facts = environment.describe(self._plan, self._places.candidate, self._env, alone=self._alone)
+            self._tell("environment", value=facts)
+            initial = self._state()
+            self._tell("initial_state", sha256=initial)
+            leaks = self._leaks()
+            self._tell("leaks", found=leaks)
+        with self._timed("isolation"):
+            probes = isolation.prove(self._plan.probes, self._plan.probe_attempts)
+            verdict = isolation.judge(probes)
+            self._tell("isolation", state=verdict, probes=documents.to_json(probes))
+        if verdict == "failed":
+            reached = ", ".join(f"{p.name} ({p.host}:{p.port})" for p in probes if "connected" in p.answers)
+            return "isolation_not_enforced", f"Reached what must be out of reach: {reached}."
+        if leaks:
+            return "leak_found", f"The sealed part's canary was found in: {', '.join(leaks[:5])}."
+        with self._timed("preflight"):
+            return self._preflight(initial)
+
+    def _preflight(self, initial: str) -> Ending | None:
+        results = preflight(
+            self._plan.preflight,
+            self._places.project,
+            self._places.tmp,
+            self._env,
+            output=self._channel.send_raw,
+            stop=self._stop,
+            alone=self._alone,
+        )
+        self._tell("preflight", results=documents.to_json(results))
+        if self._stop.reason:
+            return "stopped_from_outside", "Stopped before the agent started."
+        if wrong := [result.name for result in results if not result.as_expected]:
+            return "preflight_failed", f"Preflight did not end as the task says: {', '.join(wrong)}."
+        if results and self._state() != initial:
+            return "preflight_failed", "Preflight changed the workspace itself; it must only touch its working folder."
+        return None
+
+    def _agent(self) -> Ending:
+        """Every step in order; the first that cannot go on ends them all."""
+        leftovers = Inventory.begin((self._places.tmp, self._places.home))
+        ending: Ending = ("finished", "")
+        with self._timed("agent"):
+            for step in self._plan.steps:
+                ended = self._step(step, leftovers)
+                if (reason := stops_all(step, ended)) is not None:
+                    ending = reason
+                    break
+        self._tell("leftovers", value=documents.to_json(leftovers.finish(self._ended)))
+        return ending
+
+    def _step(self, step: Step, leftovers: Inventory) -> Ended:
+        began = dt.datetime.now(dt.UTC)
+        self._tell("step_started", name=step.name)
+        ended = run(
+            Command(
+                step.argv,
+                self._places.project,
+                {**self._env, **told(self._plan, step, began)},
+                deadline_seconds=step.wall_seconds,
+                grace_seconds=self._plan.grace_seconds,
+                stdin=step.stdin.encode(),
+            ),
+            output=self._channel.send_raw,
+            stop=self._stop,
+            alone=self._alone,
+            before_sweep=leftovers.look_at_ports,
+        )
+        self._ended.append(ended)
+        result = step_result(step, began, ended)
+        self._tell("step", result=documents.to_json(result), oomKills=ended.oom_kills, unkillable=ended.unkillable)
+        return ended
+
+    def _state(self) -> str:
+        return archive.tree_digest(archive.inventory(self._places.workspace).values())
+
+    def _leaks(self) -> list[str]:
+        scan = Scan()
+        scan.environment(self._env)
+        for root in (self._places.workspace, self._places.home, self._places.tmp, self._places.candidate):
+            scan.tree(root)
+        return scan.leaks + (["scan stopped: too much to read"] if scan.exhausted else [])
+
+    def _tell(self, kind: str, **facts: Any) -> None:
+        self._channel.send({"type": kind, **facts})
+
+    def _timed(self, phase: str) -> "_Timed":
+        return _Timed(self._channel, phase)
+
+
+class _Timed:
+    """Tells how long a phase took."""
+
+    def __init__(self, channel: Channel, phase: str) -> None:
+        self._channel, self._phase = channel, phase
+
+    def __enter__(self) -> None:
+        self._began = time.monotonic()
+
+    def __exit__(self, *_: object) -> None:
+        took = int((time.monotonic() - self._began) * 1000)
+        self._channel.send({"type": "timing", "phase": self._phase, "ms": took})
+
+
+def stops_all(step: Step, ended: Ended) -> Ending | None:
+    """Whether the steps end here, and as what; a step that fails by itself does not end them. Pure."""
+    if ended.stopped is not None:
+        return "stopped_from_outside", f"Stopped during step {step.name}."
+    if ended.end == "not_started":
+        return "start_failed", f"Step {step.name} could not be started: {ended.error}."
+    if ended.timed_out:
+        return "deadline", f"Step {step.name} was still running after {step.wall_seconds} s."
+    return None
+
+
+def told(plan: AgentPlan, step: Step, began: dt.datetime) -> Mapping[str, str]:
+    """What a step is told about its limits: in a container, nproc and free speak of the whole node. Pure."""
+    deadline = began + dt.timedelta(seconds=step.wall_seconds)
+    return {
+        "FAIRTRIAL_STEP": step.name,
+        "FAIRTRIAL_WALL_SECONDS": str(step.wall_seconds),
+        "FAIRTRIAL_DEADLINE": deadline.isoformat(timespec="seconds").replace("+00:00", "Z"),
+        "FAIRTRIAL_CPU_LIMIT": plan.limits.get("cpu", ""),
+        "FAIRTRIAL_MEMORY_LIMIT": plan.limits.get("memory", ""),
+    }
+
+
+def step_result(step: Step, began: dt.datetime, ended: Ended) -> StepResult:
+    """A step's end as the report has it. Pure."""
+    return StepResult(
+        name=step.name,
+        argv=step.argv,
+        started_at=began.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        duration_ms=ended.duration_ms,
+        deadline_seconds=step.wall_seconds,
+        end=ended.end,
+        exit_code=ended.exit_code,
+        signal=ended.signal,
+        signal_sender="outside" if ended.stopped and ended.signal_sender == "launch" else ended.signal_sender,
+        timed_out=ended.timed_out,
+        error=ended.error,
+    )
+
+
+def launch(places: Places, plan: AgentPlan, channel: Channel, stop: Stop, watch: Watch | None = None) -> None:
+    """Run the agent and wait until the recorder has what it left."""
+    answers = Answers(channel, on_lost=lambda: stop.set("recorder_lost"))
+    Launch(places, plan, channel, stop, watch).run()
+    answers.expect("recorded", timeout=plan.snapshot_seconds)
+
+
+def main() -> int:
+    """Run as PID 1 of the agent's container."""
+    places, stop = Places.in_pod(), Stop()
+    watch = Watch(stop)
+    try:
+        hide_from_peers()
+        plan = documents.load(AgentPlan, places.plan.read_bytes(), name=os.fspath(places.plan))
+        channel = connect(places.channel, _CONNECT_SECONDS)
+        launch(places, plan, channel, stop, watch)
+        channel.close()
+    except (FairtrialError, OSError, TimeoutError) as error:
+        failure.report(error, places.termination_log)
+        return failure.FINAL
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,195 @@
+"""The native sidecar: takes down what launch tells, then takes the snapshot and the difference, and stores it all.
+
+It lives in a container of its own, out of the agent's reach, and has the only token that may store artifacts. The end
+is one path, whether launch told it, was killed, or never came: snapshot, difference, report. A recorder that was
+restarted finds its mark in the spool and accepts no connection: whoever came then would not be launch.
+"""
+
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+
+from fairtrial import archive, documents
+from fairtrial.archive import printable
+from fairtrial.channel import Channel, Listener, Raw
+from fairtrial.documents import AgentPlan, AgentReport, Artifact, Diff, Snapshot
+from fairtrial.errors import ChannelBroken, FairtrialError, GatewayRefused, InvalidInput
+from fairtrial.gateway_client import GatewayClient
+from fairtrial_runner import failure
+from fairtrial_runner.account import Account
+from fairtrial_runner.diff import write_diff
+from fairtrial_runner.places import Places
+from fairtrial_runner.streams import StreamKeeper
+from fairtrial_runner.uploads import ArtifactStore, Uploads
+
+_STREAMS = ("stdout", "stderr", "preflight")
+_CONFLICT = 409
+_TICK_SECONDS = 1.0
+_AFTER_SIGTERM_SECONDS = 5.0  # the other containers have ended by then: what they wrote is in the socket
+ENV_POD_UID = "FAIRTRIAL_POD_UID"
+
+
+class Recorder:
+    """Records one agent pod. `terminating` is set once the kubelet has asked for the end."""
+
+    patience_seconds = 30.0  # from the loss of launch until its container is over
+
+    def __init__(
+        self, places: Places, plan: AgentPlan, store: ArtifactStore, pod_uid: str, terminating: threading.Event
+    ) -> None:
+        self._places, self._plan, self._terminating = places, plan, terminating
+        self._store, self._uploads = store, Uploads(store, places.spool / "stored.jsonl")
+        self._account = Account(plan, pod_uid)
+        folder = places.spool / "streams"
+        folder.mkdir(exist_ok=True)
+        self._streams = {name: StreamKeeper(name, folder, plan.stream_keep_bytes, self._uploads) for name in _STREAMS}
+
+    def run(self) -> AgentReport:
+        """Everything, from waiting for launch to the stored report."""
+        channel = self._connection()
+        if channel is not None:
+            self._listen(channel)
+            if self._account.unexpected:
+                # Launch, if it lives, now ends the agent and itself; the kubelet then asks for our end.
+                channel.close()
+                self._terminating.wait(self.patience_seconds)
+        self._timed("snapshot", self._snapshot)
+        if channel is not None and not self._account.unexpected:
+            self._answer(channel)
+        return self._store_all()
+
+    def _connection(self) -> Channel | None:
+        """Launch's connection; None, with the reason in the account, where there will be none."""
+        mark = self._places.spool / "accepting"
+        if mark.exists():
+            self._terminating.wait(self.patience_seconds)
+            self._account.lost("The recorder was restarted and had lost its connection")
+            earlier = self._uploads.earlier()
+            for stream in self._streams.values():
+                stream.resume(earlier)
+            return None
+        mark.touch()
+        listener = Listener(self._places.channel)
+        while not self._terminating.is_set():
+            try:
+                return listener.accept(_TICK_SECONDS)
+            except TimeoutError:
+                continue
+        listener.close()
+        self._account.lost("The agent's container ended without having connected")
+        return None
+
+    def _listen(self, channel: Channel) -> None:
+        """Take down messages until launch has told its end or is gone. Nothing that it sends ends the recorder."""
+        until = float("inf")
+        try:
+            while self._account.ending is None:
+                if self._terminating.is_set():
+                    until = min(until, time.monotonic() + _AFTER_SIGTERM_SECONDS)
+                if time.monotonic() > until:
+                    self._account.lost("Launch was still connected, and silent, after its container should have ended")
+                    return
+                self._next(channel)
+        except (ChannelBroken, InvalidInput) as error:
+            self._account.lost(str(error))
+        except OSError as error:
+            self._account.lost(f"The recorder could not write to its spool: {error}", ending="recorder_error")
+
+    def _next(self, channel: Channel) -> None:
+        try:
+            message = channel.receive(_TICK_SECONDS)
+        except TimeoutError:
+            for stream in self._streams.values():
+                stream.tick()
+            return
+        if message is None:
+            self._account.lost("Launch was gone before it had told its end")
+        elif isinstance(message, Raw):
+            if message.stream not in self._streams:
+                raise InvalidInput(f"launch sent the unknown stream {message.stream!r}.")
+            self._streams[message.stream].add(message.data)
+        else:
+            self._account.told(message, {name: stream.seen for name, stream in self._streams.items()})
+
+    @staticmethod
+    def _answer(channel: Channel) -> None:
+        try:
+            channel.send({"type": "recorded"})
+        except ChannelBroken:
+            return  # launch did not wait; what it told is complete all the same
+
+    def _snapshot(self) -> None:
+        """Archive the workspace into the spool and compare it with the fixture."""
+        file, patch = self._places.spool / "snapshot.tar", self._places.spool / "diff.patch"
+        try:
+            with file.open("wb") as sink:
+                taken = archive.snapshot(self._places.workspace, sink, max_bytes=self._plan.snapshot_max_bytes)
+            with patch.open("wb") as sink:
+                counts = write_diff(self._places.bundle, file, self._plan.generated, sink)
+        except (OSError, FairtrialError) as error:
+            reason = f"{type(error).__name__}: {error}"
+            self._account.snapshot, self._account.diff = (
+                Snapshot("missing", reason=reason),
+                Diff("missing", reason=reason),
+            )
+            return
+        skipped = [printable(line) for line in taken.skipped]
+        if taken.skipped_count > len(skipped):
+            skipped.append(f"and {taken.skipped_count - len(skipped)} more")
+
+        def snapshot_stored(artifact: Artifact) -> None:
+            self._account.snapshot = Snapshot("measured", artifact, taken.files, taken.content_bytes, skipped)
+
+        def diff_stored(artifact: Artifact) -> None:
+            self._account.diff = counts.as_diff(artifact)
+
+        not_stored = "could not be stored"
+        self._account.snapshot, self._account.diff = (
+            Snapshot("missing", reason=not_stored),
+            Diff("missing", reason=not_stored),
+        )
+        self._uploads.put("agent/snapshot.tar", file, media_type="application/x-tar", then=snapshot_stored)
+        self._uploads.put("agent/diff.patch", patch, media_type="text/x-diff", then=diff_stored)
+
+    def _store_all(self) -> AgentReport:
+        for stream in self._streams.values():
+            stream.finish()
+        self._timed("upload", self._uploads.finish)
+        streams = [stream.result() for stream in self._streams.values() if stream.seen or stream.name != "preflight"]
+        report = self._account.report(streams, self._uploads.stored, self._uploads.failures)
+        try:
+            self._store.put_artifact("agent/report.json", documents.dump(report), media_type="application/json")
+        except GatewayRefused as refusal:
+            if refusal.status != _CONFLICT:
+                raise  # another report is there already: an earlier life of this container was done
+        return report
+
+    def _timed(self, phase: str, work: Callable[[], None]) -> None:
+        began = time.monotonic()
+        work()
+        self._account.timings[phase] = int((time.monotonic() - began) * 1000)
+
+
+def main() -> int:
+    """Run as the pod's sidecar."""
+    places, terminating = Places.in_pod(), threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: terminating.set())
+    done = places.spool / "done"
+    try:
+        if not done.exists():
+            plan = documents.load(AgentPlan, places.plan.read_bytes(), name=os.fspath(places.plan))
+            client = GatewayClient.from_env(deadline_seconds=plan.upload_seconds)
+            Recorder(places, plan, client, os.environ.get(ENV_POD_UID, ""), terminating).run()
+            done.touch()
+        terminating.wait()  # a sidecar that ends early would only be started again
+    except (FairtrialError, OSError) as error:
+        failure.report(error, places.termination_log)
+        return failure.FINAL
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
