@@ -52,7 +52,7 @@ def _etcd(programs: Mapping[str, Path]) -> Component:
 
 def _api(programs: Mapping[str, Path]) -> Component:
     certificates, audit_policy = layout.certificates(), layout.state() / "config" / "audit-policy.yaml"
-    flags = {
+    flags: dict[str, object] = {
         # All interfaces, so that 127.0.0.1 works too; network.py drops what comes from outside the machine.
         "bind-address": "0.0.0.0",  # noqa: S104
         "secure-port": PORTS.api,
@@ -72,13 +72,7 @@ def _api(programs: Mapping[str, Path]) -> Component:
         "kubelet-client-certificate": certificates / "api-to-kubelet.crt",
         "kubelet-client-key": certificates / "api-to-kubelet.key",
         "kubelet-preferred-address-types": "InternalIP",
-        "requestheader-client-ca-file": certificates / "front-proxy-ca.crt",
-        "requestheader-allowed-names": "api-to-aggregated",
-        "requestheader-username-headers": "X-Remote-User",
-        "requestheader-group-headers": "X-Remote-Group",
-        "requestheader-extra-headers-prefix": "X-Remote-Extra-",
-        "proxy-client-cert-file": certificates / "api-to-aggregated.crt",
-        "proxy-client-key-file": certificates / "api-to-aggregated.key",
+        **_extension_flags(certificates),
         "service-account-issuer": "https://kubernetes.default.svc.cluster.local",
         "service-account-key-file": certificates / "service-accounts.pub",
         "service-account-signing-key-file": certificates / "service-accounts.key",
@@ -91,6 +85,19 @@ def _api(programs: Mapping[str, Path]) -> Component:
     health = f"https://127.0.0.1:{PORTS.api}/readyz"
     command = _command(programs["kube-apiserver"], flags)
     return Component("kube-apiserver", command, health, (PORTS.api,), files={audit_policy: AUDIT_POLICY})
+
+
+def _extension_flags(certificates: Path) -> dict[str, object]:
+    """How the API server introduces its callers to an extension API server behind it."""
+    return {
+        "requestheader-client-ca-file": certificates / "front-proxy-ca.crt",
+        "requestheader-allowed-names": "api-to-aggregated",
+        "requestheader-username-headers": "X-Remote-User",
+        "requestheader-group-headers": "X-Remote-Group",
+        "requestheader-extra-headers-prefix": "X-Remote-Extra-",
+        "proxy-client-cert-file": certificates / "api-to-aggregated.crt",
+        "proxy-client-key-file": certificates / "api-to-aggregated.key",
+    }
 
 
 def _controller_manager(programs: Mapping[str, Path]) -> Component:

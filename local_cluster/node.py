@@ -18,6 +18,20 @@ from local_cluster.processes import Component
 PAUSE_IMAGE = "localhost/fairtrial/pause:local"
 CGROUP_ROOT = Path("/sys/fs/cgroup")
 
+# Nothing could be pulled again, so the kubelet must never clean up images or evict for a disk that others fill. Memory
+# is ours to watch.
+DISK_IS_NOT_OURS = {
+    "imageGCHighThresholdPercent": 100,
+    "imageGCLowThresholdPercent": 99,
+    "evictionHard": {
+        "nodefs.available": "0%",
+        "nodefs.inodesFree": "0%",
+        "imagefs.available": "0%",
+        "imagefs.inodesFree": "0%",
+        "memory.available": "100Mi",
+    },
+}
+
 # What the enforcer may do: read whom a policy selects, and tell about it.
 NETWORK_POLICIES_ROLE = """\
 apiVersion: rbac.authorization.k8s.io/v1
@@ -140,17 +154,7 @@ def kubelet_config(resolv: Path) -> dict[str, object]:
         "clusterDNS": ["127.0.0.1"],
         "clusterDomain": "cluster.local",
         "resolvConf": str(resolv),
-        # Nothing could be pulled again, so the kubelet must never clean up images or evict for a disk that others
-        # fill. Memory is ours to watch.
-        "imageGCHighThresholdPercent": 100,
-        "imageGCLowThresholdPercent": 99,
-        "evictionHard": {
-            "nodefs.available": "0%",
-            "nodefs.inodesFree": "0%",
-            "imagefs.available": "0%",
-            "imagefs.inodesFree": "0%",
-            "memory.available": "100Mi",
-        },
+        **DISK_IS_NOT_OURS,
     }
 
 

@@ -64,7 +64,7 @@ def build(target: Path, packages: list[Path]) -> None:
             file.unlink()
     shutil.copytree(Path(__file__).parent, standard / "fairtrial", ignore=_not_shared)
     for package in packages:
-        shutil.copytree(package, standard / package.name, ignore=shutil.ignore_patterns("__pycache__", "*.pyc"))
+        shutil.copytree(package, standard / package.name, ignore=shutil.ignore_patterns("__pycache__", "testing.py"))
     _copy_libraries([python, *extensions.iterdir()], library)
     for binary in [python, *extensions.iterdir(), *library.glob("*.so*")]:
         _strip(binary)
@@ -94,6 +94,10 @@ def _copy_libraries(binaries: list[Path], library: Path) -> None:
     """Copy what the loader would load for `binaries`, and the loader. `ldd` lists the whole closure of each."""
     for binary in binaries:
         for found in _needed(binary):
+            # glibc loads this one by itself when a thread ends early; nothing names it as needed.
+            unwinder = found.parent / "libgcc_s.so.1"
+            if found.name == "libc.so.6" and unwinder.exists() and not (library / unwinder.name).exists():
+                shutil.copy2(unwinder.resolve(), library / unwinder.name)
             copy_to = library / (LOADER if found.name.startswith("ld-linux") else found.name)
             if not copy_to.exists():
                 shutil.copy2(found.resolve(), copy_to)

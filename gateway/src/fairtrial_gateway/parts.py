@@ -1,35 +1,31 @@
 """The blocking store behind an asynchronous server, with memory bounded whatever clients do.
 
-An upload holds at most two parts: one that is being filled and one on its way to the store. Parts on their way are
-limited for all uploads together, so the gateway's memory is (uploads + writers) x 8 MiB at most.
+An upload fills one part, and only with a place among the writers does it go on its way. Writers are few for all uploads
+together, so the gateway holds (uploads + writers) x 8 MiB at most.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 from fairtrial.evidence.objects import PART_SIZE, ObjectStore, StoredObject, Upload
 
 T = TypeVar("T")
+IN_FLIGHT = 2  # parts of one upload on their way
 
 
 class StoreThreads:
-    """The store's calls, each in a thread; those that carry a part wait for one of a few writers."""
+    """The store's calls, each in a thread, and the places for parts on their way to it."""
 
     def __init__(self, store: ObjectStore, threads: int, writers: int) -> None:
         self.store = store
+        self.writers = asyncio.Semaphore(writers)
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="store")
-        self._writers = asyncio.Semaphore(writers)
 
     async def run(self, call: Callable[..., T], *arguments: Any) -> T:
         """Make a blocking call."""
         return await asyncio.get_running_loop().run_in_executor(self._pool, call, *arguments)
-
-    async def write(self, call: Callable[..., T], *arguments: Any) -> T:
-        """Make a blocking call that holds a part."""
-        async with self._writers:
-            return await self.run(call, *arguments)
 
     def close(self) -> None:
         """Wait for calls under way, start no others."""
@@ -37,51 +33,69 @@ class StoreThreads:
 
 
 class PartSender:
-    """Feeds one upload with whole parts: one on its way while the next is filled. `close` ends it in any case."""
+    """Feeds one upload with whole parts, some on their way while the next is filled. `close` ends it in any case."""
 
     def __init__(self, threads: StoreThreads, upload: Upload) -> None:
         self._threads, self._upload = threads, upload
         self._filling = bytearray()
-        self._sending: asyncio.Task[Any] | None = None
+        self._order = asyncio.Lock()  # parts are numbered and hashed in order, though sent side by side
+        self._under_way: set[asyncio.Task[Any]] = set()
         self._done = False
 
     async def feed(self, chunk: bytes) -> None:
-        """Take the next bytes; waits while two parts are held."""
+        """Take the next bytes; waits while too much is on its way."""
         room = PART_SIZE - len(self._filling)
         if len(chunk) < room:
             self._filling += chunk
             return
         view = memoryview(chunk)
         self._filling += view[:room]
-        await self._send()
+        await self._send_off()
         self._filling += view[room:]
 
     async def commit(self) -> StoredObject:
         """Send the rest and create the object."""
-        await self._settle()
-        await self._send()
-        await self._settle()
-        self._sending = asyncio.create_task(self._threads.write(self._upload.commit))
-        stored: StoredObject = await asyncio.shield(self._sending)
+        await self._settle(0)
+        await self._threads.writers.acquire()
+        stored: StoredObject = await asyncio.shield(self._start(self._finish()))
         self._done = True
         return stored
 
     async def close(self) -> None:
-        """Abort the upload unless it was committed, after the call under way: an upload is for one thread at a time."""
-        if self._done:
-            return
-        if self._sending:
-            await asyncio.wait({self._sending})
-            if not self._sending.cancelled():
-                self._sending.exception()  # seen: whoever waits for the upload was told already, or is gone
-        await self._threads.run(self._upload.abort)
+        """Abort the upload unless it was committed, after the calls under way."""
+        if self._under_way:
+            await asyncio.wait(self._under_way)
+        if not self._done:
+            await self._threads.run(self._upload.abort)
 
-    async def _send(self) -> None:
-        await self._settle()
+    async def _send_off(self) -> None:
+        await self._settle(IN_FLIGHT - 1)
+        await self._threads.writers.acquire()
         part, self._filling = self._filling, bytearray()
-        self._sending = asyncio.create_task(self._threads.write(self._upload.write, part))
+        self._start(self._send(part))
 
-    async def _settle(self) -> None:
-        if self._sending:
-            await asyncio.shield(self._sending)
-            self._sending = None
+    async def _settle(self, most: int) -> None:
+        """Wait until at most so many calls are under way; raise what any of them raised."""
+        while len(self._under_way) > most:
+            done, _ = await asyncio.wait(self._under_way, return_when=asyncio.FIRST_COMPLETED)
+            self._under_way -= done
+            for task in done:
+                task.result()
+
+    def _start(self, work: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
+        """Let work that holds a writer's place begin; the place is free when it ends."""
+        task = asyncio.create_task(work)
+        self._under_way.add(task)
+        task.add_done_callback(lambda _: self._threads.writers.release())
+        return task
+
+    async def _send(self, part: bytearray) -> None:
+        async with self._order:
+            send = await self._threads.run(self._upload.part, part)
+        await self._threads.run(send)
+
+    async def _finish(self) -> StoredObject:
+        rest, self._filling = self._filling, bytearray()
+        if rest:
+            await self._threads.run(self._upload.write, rest)
+        return await self._threads.run(self._upload.commit)

@@ -82,20 +82,29 @@ def _refuse(run: BenchmarkRun, seen: Seen, refusal: accept.Refusal, now: datetim
         draft.say(ACCEPTED, "False", Reason.CANCELLED, message)
         draft.set(outcome="cancelled", cause="human_abort", reason="cancelled", message=message)
         return write_or(run, draft, _let_go(seen))
-    draft.say(ACCEPTED, "Unknown" if refusal.passing else "False", refusal.reason, refusal.message)
-    return write_or(run, draft, Decision(again_after=SOON_SECONDS if refusal.passing else LOOK_AGAIN_SECONDS))
+    if refusal.passing:
+        return Decision(again_after=SOON_SECONDS)
+    draft.say(ACCEPTED, "False", refusal.reason, refusal.message)
+    return write_or(run, draft, Decision(again_after=LOOK_AGAIN_SECONDS))
 
 
 def _leftover(run: BenchmarkRun, seen: Seen) -> Decision | None:
-    """What is still to be done about an agent pod whose end is written down."""
-    pod, pinned = seen.agent, run.status.agent_pod
-    if pod is None or pinned is None or pinned.facts is None:
+    """What is still to be done about pods whose end is written down."""
+    agent, pinned = seen.agent, run.status.agent_pod
+    if agent is not None and pinned is not None and pinned.facts is not None:
+        lost = pinned.facts.node_lost
+        if not pods.ended(agent) and not lost and not pods.deleting(agent):
+            return Decision(DeletePod(agent))
+        if pods.held_back(agent):
+            return Decision(ReleasePod(agent))
+        if not pods.ended(agent) and lost:
+            return Decision(DeletePod(agent, force=True))
+    evaluator, owed = seen.evaluator, run.status.evaluator_pod
+    if evaluator is None or pods.ended(evaluator) or not evaluation_over(run.status):
         return None
-    if pinned.facts.node_lost and not pods.ended(pod) and pods.held_back(pod):
-        return Decision(ReleasePod(pod))
-    if not pods.ended(pod) and (pinned.facts.node_lost or not pods.deleting(pod)):
-        return Decision(DeletePod(pod, force=pinned.facts.node_lost))
-    return Decision(ReleasePod(pod)) if pods.held_back(pod) else None
+    if owed is not None and owed.facts is not None and owed.facts.node_lost:
+        return Decision(DeletePod(evaluator, force=True))
+    return None if pods.deleting(evaluator) else Decision(DeletePod(evaluator))
 
 
 def _let_go(seen: Seen) -> Decision:

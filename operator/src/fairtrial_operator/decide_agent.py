@@ -50,7 +50,9 @@ def decide_agent(run: BenchmarkRun, seen: Seen, now: datetime) -> Decision:
         return Decision(again_after=step.again_after) if pods.deleting(pod) else Decision(DeletePod(pod))
     if step.state == "given_up":
         facts = pods.facts(pod, ours=False, overdue=step.overdue)
-        return Decision(WriteStatus(_finished(run, Draft(run, now), facts, None, step.message).done()))
+        draft = _observed(Draft(run, now).say(AGENT_STARTED, "False", step.reason, step.message), run, pod)
+        draft = _not_evaluated(_finished(run, draft, facts, None, step.message), Reason.NOT_EVALUATED)
+        return Decision(WriteStatus(draft.done()))
     return write_or(run, _under_way(run, now, pod, step), Decision(again_after=step.again_after))
 
 
@@ -158,10 +160,10 @@ def _finished(run: BenchmarkRun, draft: Draft, facts: PodFacts, report: AgentRep
     assert agent is not None
     known = draft.status.agent_pod or agent
     draft.set(agent_pod=known.model_copy(update={"facts": facts})).stamp(agent_finished=draft.now)
-    if draft.status.timestamps.agent_started is None:
-        _never_started(draft)
-    else:
+    if draft.status.timestamps.agent_started is not None:
         draft.say(AGENT_STARTED, "True", Reason.STARTED)
+    elif not any(one.type == AGENT_STARTED and one.status == "False" for one in draft.status.conditions):
+        _never_started(draft)
     if report is not None:
         status, reason = _ISOLATION[report.isolation]
         draft.say(ISOLATION_PROVEN, status, reason)

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from fairtrial.api import BenchmarkRun, RecordReference, Reason
+from fairtrial.api import BenchmarkRun, Reason, RecordReference
 from fairtrial.api.conditions import RECORDED
 from fairtrial.evidence.record import Record, assemble
 from fairtrial_operator.draft import Draft

@@ -36,7 +36,7 @@ class Draft:
                 self.say(kind, "Unknown", Reason.PENDING)
 
     def say(self, kind: str, status: ConditionStatus, reason: str, message: str = "") -> Self:
-        """Set a condition. While status and reason stay, the first message stands: details flap, and each costs a write."""
+        """Set a condition. While status and reason stay, so does the message: details flap, and each costs a write."""
         old = find_condition(self._status.conditions, kind)
         if old is not None and (old.status, old.reason) == (status, reason):
             return self
@@ -66,7 +66,8 @@ class Draft:
 
     def done(self) -> BenchmarkRunStatus:
         """The status with its phase."""
-        return self.set(phase=phase(self._run, self._status), observed_generation=self._run.metadata.generation)._status
+        self.set(phase=phase(self._run, self._status), observed_generation=self._run.metadata.generation)
+        return self._status
 
 
 def phase(run: BenchmarkRun, status: BenchmarkRunStatus) -> Phase:

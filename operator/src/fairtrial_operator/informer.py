@@ -26,10 +26,11 @@ class Informer:
         resource: Resource,
         *,
         changed: Callable[[Key, Object | None], None],
+        cache: Cache | None = None,
         selector: str = "",
         silence: float = 90,
     ) -> None:
-        self.cache = Cache()
+        self.cache = Cache() if cache is None else cache
         self.synced = asyncio.Event()
         self.lists = 0
         self._kube, self._resource, self._changed = kube, resource, changed

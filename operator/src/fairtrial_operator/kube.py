@@ -6,7 +6,6 @@ Errors are translated here. Every write passes `_write`, where it is counted.
 
 import asyncio
 import json
-import logging
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -18,8 +17,6 @@ from kubernetes.aio.config import ConfigException, load_incluster_config, load_k
 from fairtrial import names
 from fairtrial.errors import FairtrialError
 from fairtrial_operator.metrics import API_WRITES
-
-log = logging.getLogger(__name__)
 
 Object = dict[str, Any]
 ATTEMPTS = 4
@@ -126,9 +123,12 @@ class Kube:
         """One object; NotFound where there is none."""
         return await self._request("GET", resource.path(namespace, name))
 
-    async def list_page(self, resource: Resource, *, selector: str = "", limit: int = 500, token: str = "") -> Object:
+    async def list_page(
+        self, resource: Resource, *, selector: str = "", fields: str = "", limit: int = 500, token: str = ""
+    ) -> Object:
         """One page of all namespaces' objects, read from the store and not from a cache."""
         query = {"limit": str(limit)} | ({"labelSelector": selector} if selector else {})
+        query |= {"fieldSelector": fields} if fields else {}
         return await self._request("GET", resource.path(None), query | ({"continue": token} if token else {}))
 
     async def watch(
@@ -189,17 +189,17 @@ class Kube:
         test = {"op": "test", "path": "/metadata/finalizers", "value": old}
         return await self.patch(resource, live, [test, {"op": "replace", "path": "/metadata/finalizers", "value": new}])
 
-    async def delete(self, resource: Resource, live: Object, *, grace: int | None = None) -> None:
-        """Delete that very object: its UID is a precondition. Gone already is fine."""
+    async def delete(self, resource: Resource, live: Object, *, grace: int | None = None) -> Object | None:
+        """Delete that very object: its UID is a precondition. What is left of it for now, or None if it is gone."""
         metadata = live["metadata"]
         body: Object = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": metadata["uid"]}}
         if grace is not None:
             body["gracePeriodSeconds"] = grace
-        path = resource.path(metadata.get("namespace"), metadata["name"])
         try:
-            await self._write("DELETE", path, body)
+            left = await self._write("DELETE", resource.path(metadata.get("namespace"), metadata["name"]), body)
         except (NotFound, Changed):
-            log.debug("%s was gone before it could be deleted", path)
+            return None
+        return left if left.get("kind") == resource.kind and grace != 0 else None
 
     # --- transport ----------------------------------------------------------------------------------------------------
     async def _write(

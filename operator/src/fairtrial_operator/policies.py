@@ -12,6 +12,11 @@ Object = dict[str, Any]
 GATEWAY_PORT = 8080
 
 
+def static(namespace: str, gateway_namespace: str) -> list[Object]:
+    """The policies that every namespace of runs has."""
+    return [deny_all(namespace), allow_gateway(namespace, gateway_namespace)]
+
+
 def deny_all(namespace: str) -> Object:
     """No pod of the namespace may talk to anybody, nor be talked to."""
     return _policy(

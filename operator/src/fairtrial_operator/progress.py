@@ -40,9 +40,9 @@ def progress(pod: Object, main: str, deadlines: Deadlines, now: datetime, *, nod
         return Progress("given_up", Reason.CONTAINER_NOT_CREATED, _says(held))
     if left <= 0:
         why = f"{stage} took longer than {_seconds(deadlines, stage)} s." + (f" {_says(held)}" if held else "")
-        return Progress("given_up", Reason.NEVER_STARTED, why, stage)
+        return Progress("given_up", _reason(held) if held else Reason.NEVER_STARTED, why, stage)
     if held is not None:
-        reason = Reason.IMAGE_PULL_FAILED if held.pull else Reason.WAITING_FOR_CAPACITY
+        reason = _reason(held)
         return Progress("held", reason, _says(held), again_after=left)
     return Progress("starting", again_after=left)
 
@@ -53,6 +53,10 @@ def _seconds(deadlines: Deadlines, stage: Overdue) -> int:
         "pulling": deadlines.pulling_seconds,
         "setup": deadlines.setup_seconds,
     }[stage]
+
+
+def _reason(held: pods.Held) -> str:
+    return Reason.IMAGE_PULL_FAILED if held.pull else Reason.WAITING_FOR_CAPACITY
 
 
 def _says(held: pods.Held) -> str:

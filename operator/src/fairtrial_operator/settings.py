@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fairtrial import names
 from fairtrial.documents import Probe, from_json
 from fairtrial.errors import InvalidInput
+from fairtrial_operator.build import PodSettings
 
 IMAGE_BY_DIGEST = re.compile(r"^[^\s@]+@sha256:[0-9a-f]{64}$")
 
@@ -35,6 +36,13 @@ class Settings:
     token_seconds: int = 3600
     release_after_seconds: int = 900
     resync_seconds: int = 600
+
+    @property
+    def pods(self) -> PodSettings:
+        """What concerns every pod."""
+        return PodSettings(
+            self.runner_image, self.evaluator_image, self.gateway_url, self.token_seconds, tuple(self.probes)
+        )
 
     def selects(self, labels: Mapping[str, str]) -> bool:
         """Whether a namespace with these labels is this operator's."""

@@ -6,7 +6,6 @@ is the same user. When the recorder is lost the agent is killed: no work goes un
 
 import datetime as dt
 import os
-import sys
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -18,6 +17,7 @@ from fairtrial.errors import ChannelBroken, FairtrialError
 from fairtrial.process import Command, Ended, Stop, hide_from_peers, run
 from fairtrial_runner import environment, failure, isolation
 from fairtrial_runner.answers import Answers
+from fairtrial_runner.failure import leave
 from fairtrial_runner.leaks import Scan
 from fairtrial_runner.leftovers import Inventory
 from fairtrial_runner.places import Places
@@ -216,4 +216,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

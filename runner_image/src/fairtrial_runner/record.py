@@ -7,7 +7,6 @@ restarted finds its mark in the spool and accepts no connection: whoever came th
 
 import os
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from fairtrial.gateway_client import GatewayClient
 from fairtrial_runner import failure
 from fairtrial_runner.account import Account
 from fairtrial_runner.diff import write_diff
+from fairtrial_runner.failure import leave
 from fairtrial_runner.places import Places
 from fairtrial_runner.streams import StreamKeeper
 from fairtrial_runner.uploads import ArtifactStore, Uploads
@@ -192,4 +192,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    leave(main())

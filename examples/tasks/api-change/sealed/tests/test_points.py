@@ -34,8 +34,3 @@ def test_nearest():
 def test_nearest_of_nothing():
     with pytest.raises(ValueError):
         nearest(Point(0.0, 0.0), [])
-
-
-def test_four_numbers_are_refused():
-    with pytest.raises(TypeError):
-        distance(0.0, 0.0, 3.0, 4.0)

@@ -1,0 +1,161 @@
+"""Does what was decided: one write to the API server or the store, whose answer goes back into the caches at once.
+
+So nothing is decided on what the operator itself has already changed, however late the watches are.
+"""
+
+import asyncio
+import hashlib
+import logging
+from datetime import UTC, datetime
+
+from fairtrial import names
+from fairtrial.api import BenchmarkRun
+from fairtrial.errors import Conflict, FairtrialError
+from fairtrial.evidence.objects import ObjectStore
+from fairtrial_operator import metrics, pods
+from fairtrial_operator.cache import Key, Object, key_of
+from fairtrial_operator.kube import EVENTS, PODS, RUNS, AlreadyExists, ApiError, Forbidden, Invalid, Kube, NotFound
+from fairtrial_operator.observe import Notes, Observer
+from fairtrial_operator.seen import (
+    Action,
+    CreatePod,
+    DeletePod,
+    Event,
+    Hold,
+    Refused,
+    Release,
+    ReleasePod,
+    Stored,
+    StoreRecord,
+    WriteStatus,
+)
+from fairtrial_operator.state import State
+
+log = logging.getLogger(__name__)
+
+
+class Applier:
+    """Carries out one action after another for any run."""
+
+    def __init__(self, kube: Kube, store: ObjectStore, bucket: str, state: State, observer: Observer) -> None:
+        self._kube, self._store, self._bucket = kube, store, bucket
+        self._state, self._observer = state, observer
+
+    async def apply(self, run: BenchmarkRun, raw: Object, action: Action, notes: Notes) -> None:
+        """Do one thing. Whatever the API server refuses for good is raised; pods that it refuses are noted."""
+        match action:
+            case Hold():
+                self._keep(await self._kube.set_finalizer(RUNS, raw, names.RUN_FINALIZER, present=True))
+            case Release(recorded=recorded):
+                if not recorded:
+                    metrics.RELEASED.inc()
+                self._keep(await self._kube.set_finalizer(RUNS, raw, names.RUN_FINALIZER, present=False))
+            case WriteStatus(status=status):
+                metadata = {key: raw["metadata"][key] for key in ("name", "namespace", "resourceVersion")}
+                body = {"apiVersion": RUNS.api_version, "kind": RUNS.kind, "metadata": metadata}
+                self._keep(await self._kube.apply_status(RUNS, body | {"status": status.as_json()}))
+                if status.record is not None:
+                    metrics.OUTCOMES.labels(status.outcome, status.cause).inc()
+            case CreatePod():
+                await self._create(run, action, notes)
+            case ReleasePod(pod=pod):
+                await self._release_pod(pod)
+            case DeletePod(pod=pod, force=force):
+                left = await self._kube.delete(PODS, pod, grace=0 if force else None)
+                self._state.pods.put(left) if left is not None else self._state.pods.forget(key_of(pod))
+            case StoreRecord(data=data):
+                notes.stored = await asyncio.to_thread(self._put_record, run, data)
+
+    def _keep(self, raw: Object) -> None:
+        """The run as our write left it; gone if that was its last finalizer."""
+        metadata = raw["metadata"]
+        if metadata.get("deletionTimestamp") and not metadata.get("finalizers"):
+            self._state.runs.forget(key_of(raw))
+        else:
+            self._state.runs.put(raw)
+
+    async def _create(self, run: BenchmarkRun, action: CreatePod, notes: Notes) -> None:
+        body = action.body
+        name, namespace = body["metadata"]["name"], body["metadata"]["namespace"]
+        try:
+            self._state.pods.put(await self._kube.create(PODS, body))
+            metrics.CREATED.labels(action.role).inc()
+        except AlreadyExists:
+            await self._adopt(run, action, notes)
+        except Forbidden as error:
+            quota = "exceeded quota" in error.message
+            notes.refused[action.role] = Refused("quota" if quota else "forbidden", error.message)
+            if "service account" in error.message or "serviceaccount" in error.message:
+                self._state.accounts.discard(namespace)
+        except Invalid as error:
+            notes.refused[action.role] = Refused("invalid", error.message)
+            log.error("pod %s/%s is refused as invalid: %s", namespace, name, error.message)
+
+    async def _adopt(self, run: BenchmarkRun, action: CreatePod, notes: Notes) -> None:
+        """A pod of this name exists: ours if this run's UID controls it, whoever made it and before which crash."""
+        namespace, name = run.metadata.namespace, action.body["metadata"]["name"]
+        try:
+            live = await self._kube.get(PODS, name, namespace)
+        except NotFound:
+            return  # it is just gone; the next look decides anew
+        if pods.owner_uid(live) == run.metadata.uid:
+            metrics.ADOPTED.inc()
+            self._state.pods.put(live)
+            return
+        message = f"Pod {name} exists and does not belong to this run. Run: kubectl -n {namespace} delete pod {name}"
+        notes.refused[action.role] = Refused("taken", message)
+
+    async def _release_pod(self, pod: Object) -> None:
+        try:
+            left = await self._kube.set_finalizer(PODS, pod, names.POD_FINALIZER, present=False)
+        except NotFound:
+            self._state.pods.forget(key_of(pod))
+            return
+        metadata = left["metadata"]
+        over = pods.ended(left) or metadata.get("deletionGracePeriodSeconds") == 0
+        if metadata.get("deletionTimestamp") and not metadata.get("finalizers") and over:
+            self._state.pods.forget(key_of(left))
+        else:
+            self._state.pods.put(left)
+
+    def _put_record(self, run: BenchmarkRun, data: bytes) -> Stored:
+        key = self._observer.keys_of(run).record()
+        try:
+            self._store.put(key, data, media_type="application/json")
+        except Conflict as error:
+            metrics.STORE_ERRORS.labels(error.reason).inc()
+            return Stored(problem="conflict", message=str(error))
+        except FairtrialError as error:
+            metrics.STORE_ERRORS.labels(error.reason).inc()
+            return Stored(problem="unavailable", message=str(error))
+        return Stored(uri=f"s3://{self._bucket}/{key}", sha256=hashlib.sha256(data).hexdigest())
+
+    async def tell(self, run: BenchmarkRun, event: Event) -> None:
+        """Post an event, once per run and reason; an event that can't be posted stops nothing."""
+        metadata, now = run.metadata, datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        about = {"apiVersion": RUNS.api_version, "kind": RUNS.kind, "uid": metadata.uid}
+        about |= {"name": metadata.name, "namespace": metadata.namespace}
+        body = {
+            "apiVersion": EVENTS.api_version,
+            "kind": EVENTS.kind,
+            "metadata": {
+                "name": f"{metadata.name}.{metadata.uid[:8]}.{event.reason.lower()}",
+                "namespace": metadata.namespace,
+            },
+            "involvedObject": about,
+            "type": "Warning",
+            "reason": event.reason,
+            "message": event.message[:1024],
+            "source": {"component": names.FIELD_MANAGER},
+            "firstTimestamp": now,
+            "lastTimestamp": now,
+            "count": 1,
+        }
+        try:
+            await self._kube.create(EVENTS, body)
+        except AlreadyExists:
+            return
+        except ApiError as error:
+            log.warning(
+                "event %s of %s was not posted: %s", event.reason, Key(metadata.namespace, metadata.name), error
+            )

@@ -1,0 +1,204 @@
+"""Gathers what a decision looks at: the caches, the API server where a cache proves no absence, the store's reports."""
+
+import asyncio
+import hashlib
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TypeVar
+
+from fairtrial.api import BenchmarkCohort, BenchmarkRun, BenchmarkTask, ResourceClass, is_true, parse
+from fairtrial.api.base import Model
+from fairtrial.api.conditions import ACCEPTED
+from fairtrial.documents import AgentReport, Artifact, EvaluationReport, load
+from fairtrial.errors import FairtrialError, InvalidInput, NotStored
+from fairtrial.evidence.layout import Layout, RunLayout
+from fairtrial.evidence.objects import ObjectStore
+from fairtrial_operator import pods, policies
+from fairtrial_operator.accept import NamespaceView, References
+from fairtrial_operator.cache import Cache, Key, Object
+from fairtrial_operator.kube import CLASSES, COHORTS, NODES, PODS, PROVIDERS, TASKS, Kube, NotFound, Resource
+from fairtrial_operator.metrics import STORE_ERRORS
+from fairtrial_operator.seen import Refused, Report, Role, Seen, Stored
+from fairtrial_operator.settings import Settings
+from fairtrial_operator.stages import agent_over, evaluation_over, has_agent_report, has_evaluation_report
+from fairtrial_operator.state import State
+
+M = TypeVar("M", bound=Model)
+AGENT_REPORT, EVALUATION_REPORT = "agent/report.json", "evaluation/report.json"
+REPORT_LIMIT = 32 * 1024 * 1024
+
+
+@dataclass
+class Notes:
+    """What one reconciliation has learned so far and need not ask again."""
+
+    refused: dict[Role, Refused] = field(default_factory=dict)
+    stored: Stored | None = None
+    reports: dict[str, Report] = field(default_factory=dict)
+
+
+class Observer:
+    """Reads the cluster and the store for one run at a time."""
+
+    def __init__(self, kube: Kube, store: ObjectStore, layout: Layout, state: State, settings: Settings) -> None:
+        self._kube, self._store, self._layout = kube, store, layout
+        self._state, self._settings = state, settings
+
+    async def observe(self, run: BenchmarkRun, raw: Object, notes: Notes, now: datetime) -> Seen:
+        """Everything that `decide` needs to know about this run now."""
+        agent = await self._pod(run, "agent")
+        evaluator = await self._pod(run, "evaluator")
+        agent_lost = agent is not None and await self._node_lost(agent, now)
+        evaluator_lost = evaluator is not None and await self._node_lost(evaluator, now)
+        agent_at_end = agent is None or agent_lost or pods.ended(agent)
+        evaluator_at_end = evaluator is None or evaluator_lost or pods.ended(evaluator)
+        agent_report = evaluation_report = Report()
+        if _needs_agent_report(run, at_end=agent_at_end):
+            agent_report = await self._report(run, AGENT_REPORT, notes)
+        if _needs_evaluation_report(run, at_end=evaluator_at_end):
+            evaluation_report = await self._report(run, EVALUATION_REPORT, notes)
+        return Seen(
+            references=await self._references(run),
+            settings=self._settings.pods,
+            agent=agent,
+            evaluator=evaluator,
+            agent_node_lost=agent_lost,
+            evaluator_node_lost=evaluator_lost,
+            agent_report=agent_report,
+            evaluation_report=evaluation_report,
+            refused=notes.refused,
+            stored=notes.stored,
+            finalizers=tuple(raw["metadata"].get("finalizers") or ()),
+            release_after_seconds=self._settings.release_after_seconds,
+        )
+
+    def keys_of(self, run: BenchmarkRun) -> RunLayout:
+        """Where this run's evidence lies."""
+        cohort = run.spec.cohort_ref.name if run.spec.cohort_ref else ""
+        return self._layout.run(run.metadata.namespace, run.metadata.name, run.metadata.uid, cohort)
+
+    # --- references ---------------------------------------------------------------------------------------------------
+    async def _references(self, run: BenchmarkRun) -> References:
+        spec, namespace, state = run.spec, run.metadata.namespace, self._state
+        if run.recorded or evaluation_over(run.status):
+            return References(None, None, None)
+        task = await self._find(BenchmarkTask, TASKS, state.tasks, Key(namespace, spec.task_ref.name))
+        found = await self._find(ResourceClass, CLASSES, state.classes, Key("", spec.resource_class_name))
+        if is_true(run.status.conditions, ACCEPTED):
+            return References(None, task, found)
+        provider = spec.network.model_provider_ref
+        cohort = None
+        if spec.cohort_ref is not None:
+            key = Key(namespace, spec.cohort_ref.name)
+            cohort = await self._find(BenchmarkCohort, COHORTS, state.cohorts, key)
+        return References(
+            namespace=namespace_view(state, self._settings, namespace),
+            task=task,
+            resource_class=found,
+            provider_found=provider is None
+            or await self._raw(PROVIDERS, state.providers, Key(namespace, provider.name)) is not None,
+            cohort=cohort,
+        )
+
+    async def _find(self, kind: type[M], resource: Resource, cache: Cache, key: Key) -> M | None:
+        raw = await self._raw(resource, cache, key)
+        return parse(kind, raw, name=f"{resource.kind} {key.name}") if raw is not None else None
+
+    async def _raw(self, resource: Resource, cache: Cache, key: Key) -> Object | None:
+        """From the cache; absence is believed only from the API server, since a watch may lag or not have begun."""
+        known = cache.get(key)
+        if known is not None:
+            return known
+        try:
+            live = await self._kube.get(resource, key.name, key.namespace or None)
+        except NotFound:
+            return None
+        cache.put(live)
+        return live
+
+    # --- pods ---------------------------------------------------------------------------------------------------------
+    async def _pod(self, run: BenchmarkRun, role: Role) -> Object | None:
+        """The run's own pod: controlled by this run's UID, and the one that the status names if it names one."""
+        status = run.status.agent_pod if role == "agent" else run.status.evaluator_pod
+        key = Key(run.metadata.namespace, f"{run.metadata.name}-{role}")
+        pod = self._state.pods.get(key)
+        if pod is None and status is not None and status.facts is None:
+            pod = await self._raw(PODS, self._state.pods, key)
+        if pod is None or pods.owner_uid(pod) != run.metadata.uid:
+            return None
+        return pod if status is None or status.uid == pods.uid(pod) else None
+
+    async def _node_lost(self, pod: Object, now: datetime) -> bool:
+        name = pods.node(pod)
+        if name is None or not pods.overstayed(pod, now):
+            return False
+        try:
+            live = await self._kube.get(NODES, name)
+        except NotFound:
+            return True
+        conditions = live.get("status", {}).get("conditions") or []
+        return not any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+
+    # --- reports ------------------------------------------------------------------------------------------------------
+    async def _report(self, run: BenchmarkRun, name: str, notes: Notes) -> Report:
+        if name not in notes.reports:
+            notes.reports[name] = await asyncio.to_thread(self._read_report, run, name)
+        return notes.reports[name]
+
+    def _read_report(self, run: BenchmarkRun, name: str) -> Report:
+        try:
+            data = self._store.get(self.keys_of(run).artifact(name), limit=REPORT_LIMIT)
+        except NotStored:
+            return Report("absent")
+        except FairtrialError as error:
+            STORE_ERRORS.labels(error.reason).inc()
+            return Report("unavailable", message=str(error))
+        artifact = Artifact(name, len(data), hashlib.sha256(data).hexdigest())
+        try:
+            if name == AGENT_REPORT:
+                return Report("present", agent=load(AgentReport, data, name=name), artifact=artifact)
+            return Report("present", evaluation=load(EvaluationReport, data, name=name), artifact=artifact)
+        except InvalidInput as error:
+            return Report("malformed", message=str(error), artifact=artifact)
+
+
+def namespace_view(state: State, settings: Settings, name: str) -> NamespaceView | None:
+    """A namespace as the caches show it."""
+    raw = state.namespaces.get(Key("", name))
+    if raw is None:
+        return None
+    labels = raw["metadata"].get("labels") or {}
+    return NamespaceView(
+        name=name,
+        labels=labels,
+        selected=settings.selects(labels),
+        prepared=name in state.accounts and not missing_policies(state, settings, name),
+        terminating=bool(raw["metadata"].get("deletionTimestamp")),
+    )
+
+
+def missing_policies(state: State, settings: Settings, namespace: str) -> list[Object]:
+    """The static policies that are not there as they must be."""
+    wanted = policies.static(namespace, settings.gateway_namespace)
+    return [one for one in wanted if not _holds(state, one)]
+
+
+def _holds(state: State, wanted: Object) -> bool:
+    live = state.policies.get(Key(wanted["metadata"]["namespace"], wanted["metadata"]["name"]))
+    return live is not None and live.get("spec") == wanted["spec"] and not live["metadata"].get("deletionTimestamp")
+
+
+def _needs_agent_report(run: BenchmarkRun, *, at_end: bool) -> bool:
+    status = run.status
+    if run.recorded:
+        return False
+    if not agent_over(status):
+        return at_end and status.agent_pod is not None
+    return has_agent_report(status) and (evaluation_over(status) or status.evaluator_pod is None)
+
+
+def _needs_evaluation_report(run: BenchmarkRun, *, at_end: bool) -> bool:
+    status = run.status
+    if run.recorded or status.evaluator_pod is None:
+        return False
+    return has_evaluation_report(status) if evaluation_over(status) else at_end and agent_over(status)

@@ -1,0 +1,384 @@
+"""A real API server and a real S3 server; the operator as a process; and a scripted kubelet in place of a real one.
+
+Pods are bound by hand to a node object that no kubelet serves, so that nothing happens to them but what a test says.
+Each test session has a label value, a bucket prefix and namespaces of its own, and disturbs nobody else's.
+"""
+
+import asyncio
+import json
+import os
+import secrets
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fairtrial_operator.kube import CLASSES, NAMESPACES, NODES, PODS, RUNS, TASKS, Kube, NotFound, Object, Resource
+
+import local_cluster
+from fairtrial import names
+from fairtrial.documents import RunIdentity, dump
+from fairtrial.errors import FairtrialError
+from fairtrial.evidence.layout import Layout, RunLayout
+from fairtrial.evidence.store import S3Settings, S3Store
+from fairtrial.testing import agent_report, evaluation_report, make_resource_class, make_task
+from local_cluster import s3
+
+ROOT = Path(__file__).parents[3]
+HOOK = Path(__file__).with_name("crash_hook.py")
+IMAGE = f"localhost/fairtrial/stand-in@sha256:{'d' * 64}"
+BUCKET = "operator-tests"
+
+
+@dataclass
+class World:
+    """Where a test's objects live."""
+
+    token: str
+    environ: dict[str, str]
+    store: S3Store
+    log: Path
+    kube: Kube = field(init=False)
+
+    @property
+    def system(self) -> str:
+        return f"op-{self.token}-system"
+
+    @property
+    def namespace(self) -> str:
+        return f"op-{self.token}"
+
+    @property
+    def node(self) -> str:
+        return f"op-{self.token}-node"
+
+    @property
+    def value(self) -> str:
+        return f"op-{self.token}"
+
+    def layout(self, run: Object) -> RunLayout:
+        metadata = run["metadata"]
+        return Layout(self.store.settings.prefix).run(metadata["namespace"], metadata["name"], metadata["uid"])
+
+    def record(self, run: Object) -> bytes:
+        return self.store.get(self.layout(run).record())
+
+    async def create(self, name: str = "run-1", **spec: Any) -> Object:
+        """Create a run of the one task in the one class."""
+        candidate = {"name": "c", "version": "1", "image": IMAGE, "argv": ["/bin/agent", "{prompt}"]}
+        base = {"taskRef": {"name": "task-1"}, "candidate": candidate, "resourceClassName": self.value}
+        return await self.kube.create(RUNS, obj(RUNS, name, self.namespace, spec=base | spec))
+
+    async def change(self, resource: Resource, name: str, patch: Object) -> Object:
+        """Merge a patch into an object, as a person would."""
+        path = resource.path(self.namespace if resource.namespaced else None, name)
+        return await self.kube._request("PATCH", path, body=patch, media_type="application/merge-patch+json")
+
+    async def find(self, resource: Resource, name: str) -> Object | None:
+        try:
+            return await self.kube.get(resource, name, self.namespace if resource.namespaced else None)
+        except NotFound:
+            return None
+
+    async def when(self, name: str, holds: Callable[[Object], Any], what: str, seconds: float = 30) -> Object:
+        """The run as soon as its status is as it should be."""
+
+        async def look() -> Object | None:
+            live = await self.find(RUNS, name)
+            return live if live is not None and holds(live.get("status") or {}) else None
+
+        found: Object = await until(look, f"run {name}: {what}", seconds)
+        return found
+
+    async def recorded(self, name: str = "run-1") -> Object:
+        return await self.when(name, lambda status: status.get("record"), "is recorded")
+
+    async def released(self, name: str = "run-1") -> Object:
+        async def look() -> Object | None:
+            live = await self.find(RUNS, name)
+            return live if live is not None and not live["metadata"].get("finalizers") else None
+
+        found: Object = await until(look, f"run {name} is released")
+        return found
+
+    async def gone(self, resource: Resource, name: str, seconds: float = 30) -> None:
+        async def look() -> bool:
+            return await self.find(resource, name) is None
+
+        await until(look, f"{name} is gone", seconds)
+
+    async def all(self, resource: Resource) -> list[Object]:
+        return await list_all(self.kube, resource, self.namespace)
+
+    def calls(self) -> list[list[str]]:
+        return [json.loads(line) for line in self.log.read_text().splitlines()] if self.log.exists() else []
+
+    @staticmethod
+    def condition(status: Object, kind: str) -> tuple[str, str]:
+        found = next((one for one in status.get("conditions") or [] if one["type"] == kind), None)
+        return (found["status"], found["reason"]) if found else ("", "")
+
+
+# --- the cluster ------------------------------------------------------------------------------------------------------
+@pytest.fixture(scope="session")
+def cluster_environ() -> dict[str, str]:
+    try:
+        cluster = local_cluster.current()
+    except (OSError, FairtrialError, RuntimeError) as error:
+        pytest.skip(f"the local cluster is not up: {error}")
+    s3.make_bucket(BUCKET, lock=False)
+    told = subprocess.run([sys.executable, "-m", "local_cluster", "env"], cwd=ROOT, capture_output=True, check=True)
+    exports = dict(
+        line.removeprefix("export ").split("=", 1) for line in told.stdout.decode().splitlines() if "=" in line
+    )
+    environ = {key: value.strip("'\"") for key, value in exports.items() if key != "PATH"}
+    kubectl = ["kubectl", "apply", "--server-side", "--force-conflicts", "-f", str(ROOT / "crds")]
+    path = os.environ["PATH"]
+    subprocess.run(kubectl, env={"KUBECONFIG": str(cluster.kubeconfig), "PATH": path}, capture_output=True, check=True)
+    return environ | {"KUBECONFIG": str(cluster.kubeconfig), "PATH": path}
+
+
+@pytest.fixture
+def world(cluster_environ: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    token = secrets.token_hex(4)
+    environ = cluster_environ | {
+        "FAIRTRIAL_S3_BUCKET": BUCKET,
+        "FAIRTRIAL_S3_PREFIX": f"{token}/",
+        "FAIRTRIAL_NAMESPACE": f"op-{token}-system",
+        "FAIRTRIAL_NAMESPACE_SELECTOR": f"{names.NAMESPACE_LABEL}=op-{token}",
+        "FAIRTRIAL_RUNNER_IMAGE": IMAGE,
+        "FAIRTRIAL_EVALUATOR_IMAGE": IMAGE,
+        "FAIRTRIAL_GATEWAY_URL": "http://198.19.0.9:8080",
+        "FAIRTRIAL_IDENTITY": "operator-0",
+        "FAIRTRIAL_LEASE_SECONDS": "3",
+        "FAIRTRIAL_HEALTH_PORT": "0",
+        "FAIRTRIAL_PROBES": "[]",
+    }
+    monkeypatch.setenv("KUBECONFIG", environ["KUBECONFIG"])
+    store = S3Store(S3Settings.from_env(environ))
+    yield World(token, environ, store, tmp_path / "calls.jsonl")
+    store.close()
+
+
+@pytest.fixture
+async def kube(world: World) -> AsyncIterator[Kube]:
+    kube = world.kube = await Kube.connect()
+    labels = {"pod-security.kubernetes.io/enforce": "restricted", names.NAMESPACE_LABEL: world.value}
+    await create_namespace(kube, world.system, {})
+    await create_namespace(kube, world.namespace, labels)
+    await kube.create(NODES, fake_node(world.node))
+    await kube.create(CLASSES, resource_class(world))
+    await kube.create(TASKS, task(world))
+    yield kube
+    await clean_up(kube, world)
+    await kube.close()
+
+
+async def create_namespace(kube: Kube, name: str, labels: dict[str, str]) -> None:
+    await kube.create(NAMESPACES, obj(NAMESPACES, name, None, metadata={"labels": labels}))
+
+
+async def clean_up(kube: Kube, world: World) -> None:
+    for run in await list_all(kube, RUNS, world.namespace):
+        if run["metadata"].get("finalizers"):
+            await kube.set_finalizer(RUNS, run, names.RUN_FINALIZER, present=False)
+    for pod in await list_all(kube, PODS, world.namespace):
+        held = names.POD_FINALIZER in (pod["metadata"].get("finalizers") or [])
+        left = await kube.set_finalizer(PODS, pod, names.POD_FINALIZER, present=False) if held else pod
+        await kube.delete(PODS, left, grace=0)
+    for resource, name in ((CLASSES, world.value), (NODES, world.node)):
+        try:
+            await kube.delete(resource, await kube.get(resource, name))
+        except NotFound:
+            continue
+    for name in (world.namespace, world.system):
+        try:
+            await kube.delete(NAMESPACES, await kube.get(NAMESPACES, name))
+        except NotFound:
+            continue
+
+
+async def list_all(kube: Kube, resource: Resource, namespace: str) -> list[Object]:
+    return [
+        item | {"apiVersion": resource.api_version, "kind": resource.kind}
+        for item in (await kube.list_page(resource))["items"]
+        if item["metadata"]["namespace"] == namespace
+    ]
+
+
+# --- objects ----------------------------------------------------------------------------------------------------------
+def obj(resource: Resource, name: str, namespace: str | None, *, metadata: Any = None, **more: Any) -> Object:
+    base: Object = {"name": name} | ({"namespace": namespace} if namespace else {}) | dict(metadata or {})
+    return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": base} | more
+
+
+def fake_node(name: str) -> Object:
+    now = "2026-01-01T00:00:00Z"
+    ready = {"type": "Ready", "status": "True", "reason": "Test", "message": "", "lastHeartbeatTime": now}
+    taint = {"key": "fairtrial.dev/test", "effect": "NoSchedule"}
+    return obj(NODES, name, None, spec={"unschedulable": True, "taints": [taint]}, status={"conditions": [ready]})
+
+
+def resource_class(world: World, **deadlines: int) -> Object:
+    spec = make_resource_class().spec.as_json() | {"nodeSelector": {"fairtrial.dev/nowhere": world.token}}
+    return obj(CLASSES, world.value, None, spec=spec | ({"deadlines": deadlines} if deadlines else {}))
+
+
+def task(world: World, name: str = "task-1") -> Object:
+    return obj(TASKS, name, world.namespace, spec=make_task().spec.as_json())
+
+
+# --- the operator as a process ----------------------------------------------------------------------------------------
+@dataclass
+class Process:
+    """One operator. `crash` makes it die before or after its n-th mutating call about a run."""
+
+    world: World
+    output: Path
+    popen: "subprocess.Popen[bytes] | None" = None
+
+    def start(self, **environ: str) -> "Process":
+        told = self.world.environ | {"FAIRTRIAL_TEST_CALLS": str(self.world.log)} | environ
+        with self.output.open("ab") as file:
+            self.popen = subprocess.Popen([sys.executable, str(HOOK)], env=told, stdout=file, stderr=file)
+        return self
+
+    def stop(self) -> int:
+        assert self.popen is not None
+        self.popen.terminate()
+        return self.popen.wait(20)
+
+    def kill(self) -> None:
+        if self.popen is not None and self.popen.poll() is None:
+            self.popen.kill()
+            self.popen.wait()
+
+    async def died(self, seconds: float = 30) -> int:
+        assert self.popen is not None
+        return await asyncio.to_thread(self.popen.wait, seconds)
+
+
+@pytest.fixture
+def operators(world: World, tmp_path: Path) -> Iterator[Callable[[], Process]]:
+    made: list[Process] = []
+
+    def make() -> Process:
+        made.append(Process(world, tmp_path / f"operator-{len(made)}.log"))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.kill()
+        sys.stdout.write(one.output.read_text() if one.output.exists() else "")
+
+
+# --- waiting ----------------------------------------------------------------------------------------------------------
+async def until(found: Callable[[], Any], what: str, seconds: float = 30) -> Any:
+    """Poll an async question until it answers with something true."""
+    deadline = asyncio.get_running_loop().time() + seconds
+    while True:
+        answer = await found()
+        if answer:
+            return answer
+        if asyncio.get_running_loop().time() > deadline:
+            raise AssertionError(f"{what} did not happen within {seconds} s")
+        await asyncio.sleep(0.05)
+
+
+# --- the scripted kubelet ---------------------------------------------------------------------------------------------
+@dataclass
+class Kubelet:
+    """Plays a pod's life on the API server, and its recorder's last upload in the store."""
+
+    world: World
+    task_resource: Resource = TASKS
+
+    def task(self, name: str) -> Object:
+        return task(self.world, name)
+
+    async def pod(self, name: str, seconds: float = 30) -> Object:
+        async def look() -> Object | None:
+            return await self.world.find(PODS, name)
+
+        found: Object = await until(look, f"pod {name} exists", seconds)
+        return found
+
+    async def bind(self, pod: Object) -> None:
+        if pod["spec"].get("nodeName"):
+            return
+        metadata = {"name": pod["metadata"]["name"], "namespace": pod["metadata"]["namespace"]}
+        target = {"apiVersion": "v1", "kind": "Node", "name": self.world.node}
+        body = {"apiVersion": "v1", "kind": "Binding", "metadata": metadata, "target": target}
+        path = PODS.path(metadata["namespace"], metadata["name"], "binding")
+        await self.world.kube._request("POST", path, body=body)
+
+    async def status(self, pod: Object, status: Object) -> None:
+        path = PODS.path(pod["metadata"]["namespace"], pod["metadata"]["name"], "status")
+        merge = "application/merge-patch+json"
+        await self.world.kube._request("PATCH", path, body={"status": status}, media_type=merge)
+
+    async def start(self, name: str, main: str) -> Object:
+        pod = await self.pod(name)
+        await self.bind(pod)
+        at = pod["metadata"]["creationTimestamp"]
+        over = {"terminated": {"exitCode": 0, "reason": "Completed", "startedAt": at, "finishedAt": at}}
+        running = {"running": {"startedAt": at}}
+        scheduled = {"type": "PodScheduled", "status": "True", "lastTransitionTime": at}
+        await self.status(
+            pod,
+            {
+                "phase": "Running",
+                "conditions": [scheduled],
+                "initContainerStatuses": [container("fetch", over), container("record", running)],
+                "containerStatuses": [container(main, running)],
+            },
+        )
+        return pod
+
+    async def end(self, name: str, main: str, *, phase: str = "Succeeded", code: int = 0, **more: Any) -> Object:
+        pod = await self.pod(name)
+        at = pod["metadata"]["creationTimestamp"]
+        over = {"terminated": {"exitCode": 0, "reason": "Completed", "startedAt": at, "finishedAt": at}}
+        last = {"exitCode": code, "reason": "Error" if code else "Completed", "startedAt": at, "finishedAt": at}
+        statuses = [container("fetch", over), container("record", over)]
+        body = {"phase": phase, "initContainerStatuses": statuses}
+        await self.status(pod, body | {"containerStatuses": [container(main, {"terminated": last})]} | more)
+        return pod
+
+    async def agent(self, live: Object, **report: Any) -> Object:
+        """The agent pod's whole life, with a report of its own end."""
+        name = names.agent_pod(live["metadata"]["name"])
+        await self.start(name, names.CONTAINER_AGENT)
+        pod = await self.pod(name)
+        await asyncio.to_thread(self.report_agent, live, pod, **report)
+        return await self.end(name, names.CONTAINER_AGENT)
+
+    def report_agent(self, live: Object, pod: Object, **report: Any) -> None:
+        made = agent_report(pod_uid=pod["metadata"]["uid"], run=identity(live), **report)
+        self.world.store.put(self.world.layout(live).artifact("agent/report.json"), dump(made))
+
+    async def evaluator(self, live: Object, **report: Any) -> Object:
+        name = names.evaluator_pod(live["metadata"]["name"])
+        pod = await self.start(name, names.CONTAINER_CHECKS)
+        made = evaluation_report(pod_uid=pod["metadata"]["uid"], run=identity(live), **report)
+        key = self.world.layout(live).artifact("evaluation/report.json")
+        await asyncio.to_thread(self.world.store.put, key, dump(made))
+        return await self.end(name, names.CONTAINER_CHECKS)
+
+
+def container(name: str, state: Object) -> Object:
+    running = "running" in state
+    common = {"name": name, "image": IMAGE, "imageID": IMAGE, "ready": running, "restartCount": 0}
+    return common | {"state": state, "started": running}
+
+
+def identity(live: Object) -> RunIdentity:
+    return RunIdentity(live["metadata"]["namespace"], live["metadata"]["name"], live["metadata"]["uid"])
+
+
+@pytest.fixture
+def kubelet(world: World, kube: Kube) -> Kubelet:
+    return Kubelet(world)

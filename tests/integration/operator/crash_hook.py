@@ -1,0 +1,58 @@
+"""Runs the operator with a witness at its two exits: each mutating call about a run is written down, or its end.
+
+FAIRTRIAL_TEST_CALLS names the file; FAIRTRIAL_TEST_CRASH is `before:N` or `after:N`, counted in this process from 1.
+"""
+
+import json
+import os
+import runpy
+from pathlib import Path
+from typing import Any
+
+from fairtrial_operator.kube import Kube
+
+from fairtrial.evidence.store import S3Store
+
+CALLS = Path(os.environ["FAIRTRIAL_TEST_CALLS"])
+MOMENT, _, NUMBER = os.environ.get("FAIRTRIAL_TEST_CRASH", "").partition(":")
+count = 0
+
+
+def witness(what: list[str], moment: str) -> None:
+    global count  # noqa: PLW0603
+    count += moment == "before"
+    if moment == "after":
+        with CALLS.open("a") as file:
+            file.write(json.dumps(what) + "\n")
+    if moment == MOMENT and count == int(NUMBER):
+        os._exit(86)
+
+
+def concerns_a_run(path: str) -> bool:
+    return any(part in path for part in ("/benchmarkruns/", "/pods", "/events"))
+
+
+write, put = Kube._write, S3Store.put
+
+
+async def witnessed_write(self: Kube, verb: str, path: str, *rest: Any, **more: Any) -> Any:
+    if not concerns_a_run(path):
+        return await write(self, verb, path, *rest, **more)
+    witness([verb, path], "before")
+    answer = await write(self, verb, path, *rest, **more)
+    witness([verb, path], "after")
+    return answer
+
+
+def witnessed_put(self: S3Store, key: str, *rest: Any, **more: Any) -> Any:
+    if "/probe/" in key:
+        return put(self, key, *rest, **more)
+    witness(["S3", key], "before")
+    answer = put(self, key, *rest, **more)
+    witness(["S3", key], "after")
+    return answer
+
+
+Kube._write = witnessed_write  # type: ignore[method-assign]
+S3Store.put = witnessed_put  # type: ignore[method-assign]
+runpy.run_module("fairtrial_operator", run_name="__main__")
