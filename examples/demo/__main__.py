@@ -51,11 +51,21 @@ def main() -> None:
 
 def local_target() -> Target:
     """The local cluster, started or found, with its kubectl and helm first on this process's PATH."""
-    cluster = local_cluster.up()
-    os.environ["KUBECONFIG"] = str(cluster.kubeconfig)
+    cluster = local_cluster.up(with_images=True)
+    os.environ.update(cluster.environment())
     os.environ["PATH"] = f"{cluster.bin_dir}{os.pathsep}{os.environ['PATH']}"
+    return target_of(cluster)
+
+
+def target_of(cluster: local_cluster.Cluster) -> Target:
+    """The local cluster and its store as a place to install on."""
     return Target(
-        None, dict(cluster.images), cluster.s3_endpoint, cluster.bucket, cluster.access_key, cluster.secret_key
+        context=None,
+        images=dict(cluster.images),
+        endpoint=cluster.s3_endpoint,
+        bucket=cluster.bucket,
+        access_key=cluster.s3_access_key,
+        secret_key=cluster.s3_secret_key,
     )
 
 

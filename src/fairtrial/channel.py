@@ -169,7 +169,7 @@ class Channel:
 
 def _raw(payload: bytes) -> Raw:
     name = payload[1 : 1 + payload[0]].decode("ascii", "replace") if payload else ""
-    if not _STREAM_NAME.fullmatch(name):
+    if not _STREAM_NAME.fullmatch(name) or len(name) != payload[0]:
         raise ChannelBroken("The other side of the channel sent a stream without a proper name.")
     return Raw(name, payload[1 + payload[0] :])
 

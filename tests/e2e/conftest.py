@@ -24,23 +24,18 @@ Run = dict[str, Any]
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[local_cluster.Cluster]:
     """The local cluster with every image built and loaded; left running, as `make test` found or started it."""
-    running = local_cluster.up()
+    running = local_cluster.up(with_images=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KUBECONFIG", str(running.kubeconfig))
         patch.setenv("PATH", f"{running.bin_dir}{os.pathsep}{os.environ['PATH']}")
-        patch.setenv("FAIRTRIAL_S3_ENDPOINT", running.s3_endpoint)
-        patch.setenv("FAIRTRIAL_S3_BUCKET", running.bucket)
-        patch.setenv("AWS_ACCESS_KEY_ID", running.access_key)
-        patch.setenv("AWS_SECRET_ACCESS_KEY", running.secret_key)
+        for name, value in running.environment().items():
+            patch.setenv(name, value)
         yield running
 
 
 @pytest.fixture(scope="session")
 def installed(cluster: local_cluster.Cluster) -> Target:
     """The chart, installed the way `make demo` does it."""
-    target = Target(
-        None, dict(cluster.images), cluster.s3_endpoint, cluster.bucket, cluster.access_key, cluster.secret_key
-    )
+    target = demo.target_of(cluster)
     install(target)
     return target
 

@@ -9,7 +9,7 @@ from fairtrial.cli.kubectl import Kubectl
 
 from .conftest import Run, World, make_namespace
 
-LONG = "solved-then-sleeps"  # a candidate that solves its task and then sleeps until told to stop
+LONG = "sleeper-solved-parse-defect"  # solves its task, then sleeps
 
 
 def is_running(run: Run) -> bool:
@@ -17,7 +17,7 @@ def is_running(run: Run) -> bool:
 
 
 def start_long_run(world: World, **spec: Any) -> str:
-    name = world.apply(world.example(LONG, f"long-{uuid.uuid4().hex[:8]}", **spec))
+    name = world.apply(world.example(LONG, f"long-{uuid.uuid4().hex[:8]}", limits={"wallSeconds": 600, "graceSeconds": 3}, **spec))
     world.wait(name, is_running)
     time.sleep(3)  # past the proof and into the agent's own work
     return name
@@ -40,8 +40,8 @@ def test_an_evicted_pod_is_an_invalid_run_with_its_partial_evidence(world: World
     world.kubectl.run("create", "--raw", path, "-f", "-", stdin=json.dumps(eviction))
 
     run = world.recorded(name)
-    assert facts(run) == ("invalid", "harness_failure", "evicted")
-    assert "started" in world.artifact(run, "agent/streams/stdout/000000").decode()
+    assert facts(run) == ("invalid", "evaluation_infra_error", "evicted")
+    assert "thinking" in world.artifact(run, "agent/streams/stdout/000000").decode()
 
 
 def test_a_deleted_pod_is_an_invalid_run_and_never_replaced(world: World) -> None:
@@ -51,7 +51,7 @@ def test_a_deleted_pod_is_an_invalid_run_and_never_replaced(world: World) -> Non
     world.kubectl.run("delete", "pod", f"{name}-agent", "--wait=false")
 
     run = world.recorded(name)
-    assert facts(run) == ("invalid", "harness_failure", "pod_deleted")
+    assert facts(run) == ("invalid", "evaluation_infra_error", "pod_deleted")
     assert run["status"]["agentPod"]["uid"] == uid
 
 
@@ -79,7 +79,7 @@ def test_an_image_that_cannot_be_pulled_is_said_within_seconds_and_ends_at_its_d
     waiting = world.wait(name, lambda r: "mage" in r.get("status", {}).get("message", ""), seconds=30)
     assert waiting["status"]["phase"] in {"Pending", "Waiting"}
 
-    assert facts(world.recorded(name)) == ("invalid", "harness_failure", "image_pull_failed")
+    assert facts(world.recorded(name)) == ("invalid", "evaluation_infra_error", "image_pull_failed")
 
 
 def test_no_capacity_is_waiting_until_the_classes_deadline(world: World) -> None:
@@ -88,7 +88,7 @@ def test_no_capacity_is_waiting_until_the_classes_deadline(world: World) -> None
     waiting = world.wait(name, lambda r: r.get("status", {}).get("phase") == "Waiting", seconds=30)
     assert "node" in waiting["status"]["message"]
 
-    assert facts(world.recorded(name)) == ("invalid", "harness_failure", "no_capacity")
+    assert facts(world.recorded(name)) == ("invalid", "evaluation_infra_error", "no_capacity")
 
 
 def test_a_store_that_is_down_for_thirty_seconds_loses_nothing(world: World, cluster: Any) -> None:
@@ -103,7 +103,7 @@ def test_a_store_that_is_down_for_thirty_seconds_loses_nothing(world: World, clu
 
     run = world.recorded(name)
     assert facts(run)[0] == "cancelled"
-    assert "started" in world.artifact(run, "agent/streams/stdout/000000").decode()
+    assert "thinking" in world.artifact(run, "agent/streams/stdout/000000").decode()
 
 
 def test_a_cancelled_run_has_a_record_with_the_reason(world: World) -> None:

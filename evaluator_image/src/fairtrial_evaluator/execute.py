@@ -95,7 +95,6 @@ def environment(root: Path, extra: Mapping[str, str]) -> dict[str, str]:
         "LC_ALL": "C.UTF-8",
         "TZ": "UTC",
         "NO_COLOR": "1",
-        "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONHASHSEED": "0",
         "PYTHONNOUSERSITE": "1",
         **extra,

@@ -123,6 +123,14 @@ def _lay_out(task: LocalTask, submission: Path, root: Path) -> str:
     return digest
 
 
+def _accepted(listener: Listener) -> Channel:
+    try:
+        return listener.accept(ACCEPT_SECONDS)
+    except TimeoutError as error:
+        listener.close()
+        raise ChannelBroken("The process that runs checks did not start within a minute.") from error
+
+
 @contextlib.contextmanager
 def _checks_process(root: Path) -> Iterator[Channel]:
     become_subreaper()
@@ -133,7 +141,7 @@ def _checks_process(root: Path) -> Iterator[Channel]:
     argv += ["--socket", str(socket), "--base", str(root / "base"), "--submission", str(root / "submission")]
     process = subprocess.Popen([*argv, "--work", str(root / "work")], stdin=subprocess.DEVNULL, env=dict(os.environ))
     try:
-        with listener.accept(ACCEPT_SECONDS) as channel:
+        with _accepted(listener) as channel:
             yield channel
     finally:
         with contextlib.suppress(subprocess.TimeoutExpired):

@@ -76,8 +76,7 @@ class Session:
 
     def _stopped(self, reason: str) -> None:
         self.verdict, self.reason = "error", reason
-        for check in self.evaluation.checks[len(self.checks) :]:
-            self.checks.append(CheckResult(check.name, check.kind, "error", check.category, "not_reached"))
+        self.checks += not_reached(self.evaluation.checks[len(self.checks) :])
 
     def _probe(self) -> str:
         probe, planned = self.evaluation.launcher_probe, self._planner.probe()
@@ -159,9 +158,14 @@ class Session:
         self._kept.append(self.evidence.put(f"{folder}/invocation.json", raw, "application/json"))
         for name in ("stdout", "stderr", "results"):
             if data := getattr(outcome, name):
-                self._kept.append(self.evidence.put(f"{folder}/{name}", data, "application/octet-stream"))
+                self._kept.append(self.evidence.put(f"{folder}/{name}.txt", data, "application/octet-stream"))
         self._ran.append(outcome)
         return outcome
+
+
+def not_reached(checks: Sequence[Check]) -> list[CheckResult]:
+    """Results of checks that nobody came to."""
+    return [CheckResult(check.name, check.kind, "error", check.category, "not_reached") for check in checks]
 
 
 def conclude(

@@ -91,7 +91,7 @@ class Artifacts:
                 await self._access.still(admitted, may_write_artifact, name)
                 stored = await sender.commit()
         except TimeoutError as error:
-            raise Refused(408, "TooSlow", "The body, or the store, took too long; nothing was stored.") from error
+            raise Refused(408, "TooSlow", "The body, or the store, took too long; send it again.") from error
         except DigestMismatch as error:
             if error.expected != expected:
                 raise  # what was stored earlier is damaged

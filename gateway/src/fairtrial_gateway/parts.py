@@ -65,6 +65,8 @@ class PartSender:
         """Abort the upload unless it was committed, after the calls under way."""
         if self._under_way:
             await asyncio.wait(self._under_way)
+            for task in self._under_way:
+                task.cancelled() or task.exception()  # seen: the caller was told of the first, or is gone
         if not self._done:
             await self._threads.run(self._upload.abort)
 

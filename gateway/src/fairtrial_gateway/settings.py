@@ -23,7 +23,7 @@ class Settings:
     max_artifact_bytes: int = 1024 * MIB
     max_uploads: int = 16
     max_uploads_per_pod: int = 4
-    store_writers: int = 3  # parts on their way to the store, of all uploads together
+    store_writers: int = 2  # parts on their way to the store, of all uploads together
     identity_ttl: float = 30.0
     header_seconds: float = 15.0  # from a connection's start, or its last answer, to the next request's headers
     idle_seconds: float = 60.0  # between two pieces of a body

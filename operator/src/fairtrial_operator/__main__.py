@@ -193,4 +193,5 @@ async def main() -> int:
 
 if __name__ == "__main__":
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s", stream=sys.stderr)
+    logging.getLogger("kopf").setLevel(logging.WARNING)  # it says for every event that its handler has run
     sys.exit(asyncio.run(main()))

@@ -6,6 +6,7 @@ Errors are translated here. Every write passes `_write`, where it is counted.
 
 import asyncio
 import json
+import os
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -110,7 +111,8 @@ class Kube:
         try:
             load_incluster_config(client_configuration=configuration)
         except ConfigException:
-            await load_kube_config(client_configuration=configuration)
+            # The library reads KUBECONFIG once, at import.
+            await load_kube_config(os.environ.get("KUBECONFIG"), client_configuration=configuration)
         configuration.retries = False
         return cls(configuration)
 

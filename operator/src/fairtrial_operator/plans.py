@@ -36,6 +36,7 @@ def agent_plan(
         probes=list(probes),
         generated=list(task.spec.generated),
         grace_seconds=run.spec.limits.grace_seconds,
+        snapshot_seconds=resource_class.spec.deadlines.snapshot_seconds,
         limits={"cpu": limits.cpu, "memory": limits.memory, "ephemeral-storage": limits.ephemeral_storage},
     )
 

@@ -108,9 +108,11 @@ class _Ring:
         self._total = 0
 
     def add(self, data: bytes) -> None:
+        if not self._size:
+            return
         self._total += len(data)
-        data = data[-self._size :] if self._size else b""
-        position = (self._total - len(data)) % self._size if self._size else 0
+        data = data[-self._size :]
+        position = (self._total - len(data)) % self._size
         for piece, at in ((data[: self._size - position], position), (data[self._size - position :], 0)):
             if piece:
                 self._file.seek(at)

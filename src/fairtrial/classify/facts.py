@@ -26,12 +26,11 @@ Ending = Literal[
 ]
 Setup = Literal["done", "unavailable", "refused", "crashed"]
 AgentAccount = Literal["missing", "foreign", "present"]
-Handover = Literal["taken", "missing", "too_large"]
+Snapshot = Literal["taken", "missing"]
 Verdict = Literal["missing", "foreign", "inconsistent", "error", "passed", "failed"]
 
 EXIT_TEMPORARY = 75  # fetch: the gateway or the store did not answer until the deadline
 FORGED_RESULTS = "forged_results"
-SNAPSHOT_TOO_LARGE = "too_large"
 # Tools make these by themselves when somebody runs a test; removing them is enough.
 _BYPRODUCTS = ("__pycache__", "node_modules")
 CATEGORIES: tuple[str, ...] = get_args(Category)
@@ -48,7 +47,7 @@ class Facts:
     agent_report: AgentAccount = "missing"
     ending: Ending | None = None
     program_started: bool = False  # the candidate's program ran, if only for its first step
-    snapshot: Handover = "missing"
+    snapshot: Snapshot = "missing"
     evaluator_trouble: Trouble | None = None
     evaluator_own_limit: OwnLimit | None = None
     evaluation: Verdict = "missing"
@@ -89,7 +88,7 @@ def facts_of(run: BenchmarkRun, agent: AgentReport | None, evaluation: Evaluatio
         agent_report=account,
         ending=ours.ending if ours else None,
         program_started=program_started,
-        snapshot=_handover(ours),
+        snapshot="taken" if ours and _snapshot(ours) else "missing",
         evaluator_trouble=trouble(evaluator) if evaluator else None,
         evaluator_own_limit=own_limit(evaluator, names.CONTAINER_CHECKS) if evaluator else None,
         evaluation=verdict,
@@ -134,19 +133,16 @@ def _account(run: BenchmarkRun, agent: AgentReport | None) -> AgentAccount:
     return "present" if (agent.run.uid, agent.pod_uid) == (run.metadata.uid, uid) else "foreign"
 
 
-def _handover(agent: AgentReport | None) -> Handover:
-    if agent is None:
-        return "missing"
-    if agent.snapshot.state == "measured" and agent.snapshot.artifact is not None:
-        return "taken"
-    return "too_large" if agent.snapshot.reason == SNAPSHOT_TOO_LARGE else "missing"
+def _snapshot(agent: AgentReport) -> str | None:
+    """SHA-256 of the snapshot, if there is one."""
+    return agent.snapshot.artifact.sha256 if agent.snapshot.state == "measured" and agent.snapshot.artifact else None
 
 
 def _verdict(run: BenchmarkRun, agent: AgentReport | None, evaluation: EvaluationReport | None) -> Verdict:
     if evaluation is None:
         return "missing"
     uid = run.status.evaluator_pod.uid if run.status.evaluator_pod else ""
-    snapshot = agent.snapshot.artifact.sha256 if agent and agent.snapshot.artifact else None
+    snapshot = _snapshot(agent) if agent else None
     if (evaluation.run.uid, evaluation.pod_uid) != (run.metadata.uid, uid):
         return "foreign"
     if evaluation.verdict != "error" and evaluation.snapshot_sha256 != snapshot:
@@ -159,7 +155,12 @@ def _verdict(run: BenchmarkRun, agent: AgentReport | None, evaluation: Evaluatio
 def _tampering(evaluation: EvaluationReport) -> bool:
     """Whether protected files were touched or results forged. What tools leave behind when they run is neither."""
     touched = [path for path in evaluation.protected_touched if not _byproduct(path)]
-    return bool(touched) or any(check.reason == FORGED_RESULTS for check in evaluation.checks)
+    return bool(touched) or any(_word(check.reason) == FORGED_RESULTS for check in evaluation.checks)
+
+
+def _word(reason: str) -> str:
+    """The stable word that a reason starts with, before what it says of the case."""
+    return reason.partition(":")[0]
 
 
 def _byproduct(path: str) -> bool:
@@ -186,6 +187,7 @@ def _tags(agent: AgentReport | None, evaluation: EvaluationReport | None, limit:
         "no_output": bool(steps) and agent is not None and not any(stream.bytes_seen for stream in agent.streams),
         "empty_diff": agent is not None and agent.diff.state == "measured" and not agent.diff.paths,
         "output_truncated": agent is not None and any(stream.truncated for stream in agent.streams),
+        "snapshot_incomplete": agent is not None and bool(agent.snapshot.skipped),
         "processes_left": agent is not None and agent.leftovers is not None and agent.leftovers.processes_swept > 0,
         "report_incomplete": agent is not None and not agent.complete,
         "check_timed_out": any(check.timed_out for check in checks),

@@ -256,11 +256,6 @@ TABLE: tuple[Row, ...] = (
         "The recorder failed, so its account is incomplete.",
         "harness_failure",
     ),
-    _own_failure(
-        "snapshot_too_large",
-        lambda f: f.snapshot == "too_large",
-        "The agent left a workspace larger than the limit, which could not be evaluated.",
-    ),
     _invalid(
         "snapshot_missing",
         lambda f: f.snapshot == "missing",
@@ -295,16 +290,16 @@ TABLE: tuple[Row, ...] = (
         "The evaluator's verdict contradicts its checks; nothing was scored.",
     ),
     _invalid(
-        "evaluation_error",
-        lambda f: f.evaluation == "error",
-        "evaluator_infrastructure_failure",
-        "The evaluator could not judge; nothing was scored.",
-    ),
-    _invalid(
         "negative_control_failed",
         lambda f: f.negative_control_failed,
         "evaluator_infrastructure_failure",
         "A check that must fail on the untouched fixture did not; the evaluator's verdict means nothing.",
+    ),
+    _invalid(
+        "evaluation_error",
+        lambda f: f.evaluation == "error",
+        "evaluator_infrastructure_failure",
+        "The evaluator could not judge; nothing was scored.",
     ),
     # --- the final state decides --------------------------------------------------------------------------------------
     Row(

@@ -129,11 +129,13 @@ def run(
         if not alone:
             tree.become_subreaper()
         spare = frozenset() if alone else tree.children()
+        if not command.argv:
+            return Ended("not_started", error="the argv is empty")
         oom, began = OomCounter.read(), time.monotonic()
         try:
             child = _start(command)
         except (OSError, ValueError, subprocess.SubprocessError) as error:
-            return Ended("not_started", error=f"{command.argv[0] if command.argv else '(empty argv)'}: {error}")
+            return Ended("not_started", error=f"{command.argv[0]}: {error}")
         events = _Events()
         threads = _threads(child, command, output, events, alone)
         with stop.watched(lambda: events.queue.put("stop")):

@@ -1,6 +1,6 @@
 """A real API server and a real S3 server; the operator as a process; and a scripted kubelet in place of a real one.
 
-Pods are bound by hand to a node object that no kubelet serves, so that nothing happens to them but what a test says.
+Pods are scheduled to a node object that no kubelet serves, so that nothing happens to them but what a test says.
 Each test session has a label value, a bucket prefix and namespaces of its own, and disturbs nobody else's.
 """
 
@@ -12,11 +12,24 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fairtrial_operator.kube import CLASSES, NAMESPACES, NODES, PODS, RUNS, TASKS, Kube, NotFound, Object, Resource
+from fairtrial_operator.kube import (
+    CLASSES,
+    LEASES,
+    NAMESPACES,
+    NODES,
+    PODS,
+    RUNS,
+    TASKS,
+    Kube,
+    NotFound,
+    Object,
+    Resource,
+)
 
 import local_cluster
 from fairtrial import names
@@ -31,6 +44,8 @@ ROOT = Path(__file__).parents[3]
 HOOK = Path(__file__).with_name("crash_hook.py")
 IMAGE = f"localhost/fairtrial/stand-in@sha256:{'d' * 64}"
 BUCKET = "operator-tests"
+NODE_LABEL = "fairtrial.dev/test"
+LONG_AGO = "2026-01-01T00:00:00Z"
 
 
 @dataclass
@@ -42,6 +57,7 @@ class World:
     store: S3Store
     log: Path
     kube: Kube = field(init=False)
+    classes: list[str] = field(default_factory=list)
 
     @property
     def system(self) -> str:
@@ -96,12 +112,12 @@ class World:
     async def recorded(self, name: str = "run-1") -> Object:
         return await self.when(name, lambda status: status.get("record"), "is recorded")
 
-    async def released(self, name: str = "run-1") -> Object:
+    async def released(self, name: str = "run-1", seconds: float = 30) -> Object:
         async def look() -> Object | None:
             live = await self.find(RUNS, name)
             return live if live is not None and not live["metadata"].get("finalizers") else None
 
-        found: Object = await until(look, f"run {name} is released")
+        found: Object = await until(look, f"run {name} is released", seconds)
         return found
 
     async def gone(self, resource: Resource, name: str, seconds: float = 30) -> None:
@@ -109,6 +125,12 @@ class World:
             return await self.find(resource, name) is None
 
         await until(look, f"{name} is gone", seconds)
+
+    async def create_class(self, name: str, **spec: Any) -> str:
+        """Another resource class; removed with the others."""
+        self.classes.append(name)
+        await self.kube.create(CLASSES, resource_class(self, name, **spec))
+        return name
 
     async def all(self, resource: Resource) -> list[Object]:
         return await list_all(self.kube, resource, self.namespace)
@@ -169,12 +191,23 @@ async def kube(world: World) -> AsyncIterator[Kube]:
     labels = {"pod-security.kubernetes.io/enforce": "restricted", names.NAMESPACE_LABEL: world.value}
     await create_namespace(kube, world.system, {})
     await create_namespace(kube, world.namespace, labels)
-    await kube.create(NODES, fake_node(world.node))
+    await kube.create(NODES, fake_node(world.node, world.token))
     await kube.create(CLASSES, resource_class(world))
     await kube.create(TASKS, task(world))
+    beating = asyncio.create_task(heartbeat(kube, world.node))
     yield kube
+    beating.cancel()
+    await asyncio.gather(beating, return_exceptions=True)
     await clean_up(kube, world)
     await kube.close()
+
+
+async def heartbeat(kube: Kube, node: str) -> None:
+    """What a kubelet does to be believed alive."""
+    while True:
+        spec = {"holderIdentity": node, "leaseDurationSeconds": 40, "renewTime": datetime.now(UTC).isoformat()}
+        await kube.apply(LEASES, obj(LEASES, node, "kube-node-lease", spec=spec))
+        await asyncio.sleep(8)
 
 
 async def create_namespace(kube: Kube, name: str, labels: dict[str, str]) -> None:
@@ -183,13 +216,14 @@ async def create_namespace(kube: Kube, name: str, labels: dict[str, str]) -> Non
 
 async def clean_up(kube: Kube, world: World) -> None:
     for run in await list_all(kube, RUNS, world.namespace):
-        if run["metadata"].get("finalizers"):
+        if names.RUN_FINALIZER in (run["metadata"].get("finalizers") or []):
             await kube.set_finalizer(RUNS, run, names.RUN_FINALIZER, present=False)
     for pod in await list_all(kube, PODS, world.namespace):
         held = names.POD_FINALIZER in (pod["metadata"].get("finalizers") or [])
         left = await kube.set_finalizer(PODS, pod, names.POD_FINALIZER, present=False) if held else pod
         await kube.delete(PODS, left, grace=0)
-    for resource, name in ((CLASSES, world.value), (NODES, world.node)):
+    await kube.delete(LEASES, await kube.get(LEASES, world.node, "kube-node-lease"))
+    for resource, name in ((NODES, world.node), *((CLASSES, name) for name in [world.value, *world.classes])):
         try:
             await kube.delete(resource, await kube.get(resource, name))
         except NotFound:
@@ -215,16 +249,26 @@ def obj(resource: Resource, name: str, namespace: str | None, *, metadata: Any =
     return {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": base} | more
 
 
-def fake_node(name: str) -> Object:
-    now = "2026-01-01T00:00:00Z"
-    ready = {"type": "Ready", "status": "True", "reason": "Test", "message": "", "lastHeartbeatTime": now}
-    taint = {"key": "fairtrial.dev/test", "effect": "NoSchedule"}
-    return obj(NODES, name, None, spec={"unschedulable": True, "taints": [taint]}, status={"conditions": [ready]})
+def fake_node(name: str, token: str) -> Object:
+    ready = {"type": "Ready", "status": "True", "reason": "Test", "message": "", "lastHeartbeatTime": LONG_AGO}
+    room = {"cpu": "64", "memory": "64Gi", "ephemeral-storage": "640Gi", "pods": "100"}
+    return obj(
+        NODES,
+        name,
+        None,
+        metadata={"labels": {NODE_LABEL: token}},
+        spec={"taints": [{"key": NODE_LABEL, "value": token, "effect": "NoSchedule"}]},
+        status={"conditions": [ready], "capacity": room, "allocatable": room},
+    )
 
 
-def resource_class(world: World, **deadlines: int) -> Object:
-    spec = make_resource_class().spec.as_json() | {"nodeSelector": {"fairtrial.dev/nowhere": world.token}}
-    return obj(CLASSES, world.value, None, spec=spec | ({"deadlines": deadlines} if deadlines else {}))
+def resource_class(world: World, name: str = "", **spec: Any) -> Object:
+    """The class of pods that only the fake node takes."""
+    place = {
+        "nodeSelector": {NODE_LABEL: world.token},
+        "tolerations": [{"key": NODE_LABEL, "operator": "Exists"}],
+    }
+    return obj(CLASSES, name or world.value, None, spec=make_resource_class().spec.as_json() | place | spec)
 
 
 def task(world: World, name: str = "task-1") -> Object:
@@ -306,14 +350,15 @@ class Kubelet:
         found: Object = await until(look, f"pod {name} exists", seconds)
         return found
 
-    async def bind(self, pod: Object) -> None:
-        if pod["spec"].get("nodeName"):
-            return
-        metadata = {"name": pod["metadata"]["name"], "namespace": pod["metadata"]["namespace"]}
-        target = {"apiVersion": "v1", "kind": "Node", "name": self.world.node}
-        body = {"apiVersion": "v1", "kind": "Binding", "metadata": metadata, "target": target}
-        path = PODS.path(metadata["namespace"], metadata["name"], "binding")
-        await self.world.kube._request("POST", path, body=body)
+    async def scheduled(self, name: str) -> Object:
+        """The pod once the real scheduler has given it the fake node."""
+
+        async def look() -> Object | None:
+            pod = await self.world.find(PODS, name)
+            return pod if pod is not None and pod["spec"].get("nodeName") else None
+
+        found: Object = await until(look, f"pod {name} is scheduled")
+        return found
 
     async def status(self, pod: Object, status: Object) -> None:
         path = PODS.path(pod["metadata"]["namespace"], pod["metadata"]["name"], "status")
@@ -321,17 +366,14 @@ class Kubelet:
         await self.world.kube._request("PATCH", path, body={"status": status}, media_type=merge)
 
     async def start(self, name: str, main: str) -> Object:
-        pod = await self.pod(name)
-        await self.bind(pod)
+        pod = await self.scheduled(name)
         at = pod["metadata"]["creationTimestamp"]
         over = {"terminated": {"exitCode": 0, "reason": "Completed", "startedAt": at, "finishedAt": at}}
         running = {"running": {"startedAt": at}}
-        scheduled = {"type": "PodScheduled", "status": "True", "lastTransitionTime": at}
         await self.status(
             pod,
             {
                 "phase": "Running",
-                "conditions": [scheduled],
                 "initContainerStatuses": [container("fetch", over), container("record", running)],
                 "containerStatuses": [container(main, running)],
             },

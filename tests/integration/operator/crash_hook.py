@@ -1,6 +1,7 @@
 """Runs the operator with a witness at its two exits: each mutating call about a run is written down, or its end.
 
-FAIRTRIAL_TEST_CALLS names the file; FAIRTRIAL_TEST_CRASH is `before:N` or `after:N`, counted in this process from 1.
+FAIRTRIAL_TEST_CALLS names the file; FAIRTRIAL_TEST_CRASH is `RUN before N` or `RUN after N`: the process ends at once,
+without any clean-up, just before or just after its N-th mutating call about that run, counted from 1.
 """
 
 import json
@@ -14,16 +15,18 @@ from fairtrial_operator.kube import Kube
 from fairtrial.evidence.store import S3Store
 
 CALLS = Path(os.environ["FAIRTRIAL_TEST_CALLS"])
-MOMENT, _, NUMBER = os.environ.get("FAIRTRIAL_TEST_CRASH", "").partition(":")
+RUN, MOMENT, NUMBER = os.environ.get("FAIRTRIAL_TEST_CRASH", "- - 0").split()
 count = 0
 
 
 def witness(what: list[str], moment: str) -> None:
     global count  # noqa: PLW0603
-    count += moment == "before"
     if moment == "after":
         with CALLS.open("a") as file:
             file.write(json.dumps(what) + "\n")
+    if not any(f"/{RUN}{end}" in f"{what[1]}$" for end in ("$", "/", "-agent", "-evaluator")):
+        return
+    count += moment == "before"
     if moment == MOMENT and count == int(NUMBER):
         os._exit(86)
 
@@ -35,12 +38,13 @@ def concerns_a_run(path: str) -> bool:
 write, put = Kube._write, S3Store.put
 
 
-async def witnessed_write(self: Kube, verb: str, path: str, *rest: Any, **more: Any) -> Any:
+async def witnessed_write(self: Kube, verb: str, path: str, body: Any, *rest: Any, **more: Any) -> Any:
     if not concerns_a_run(path):
-        return await write(self, verb, path, *rest, **more)
-    witness([verb, path], "before")
-    answer = await write(self, verb, path, *rest, **more)
-    witness([verb, path], "after")
+        return await write(self, verb, path, body, *rest, **more)
+    what = [verb, f"{path}/{body['metadata']['name']}" if verb == "POST" else path]
+    witness(what, "before")
+    answer = await write(self, verb, path, body, *rest, **more)
+    witness(what, "after")
     return answer
 
 

@@ -264,6 +264,7 @@ def test_a_restarted_recorder_takes_no_second_connection_and_keeps_what_was_stor
     pod.launch.wait(20)
 
     pod.record = pod._start("fairtrial_runner.record", {"FAIRTRIAL_POD_UID": "pod-uid"}, own=True)
+    wait_for(lambda: catches_sigterm(pod.record.pid))
     report = pod.finish()
 
     assert (report.ending, report.complete) == ("launch_lost", False)
@@ -271,6 +272,11 @@ def test_a_restarted_recorder_takes_no_second_connection_and_keeps_what_was_stor
     stdout = next(s for s in report.streams if s.name == "stdout")
     assert stdout.truncated and stdout.segments[0].size == len("before\n")
     assert report.snapshot.state == "measured"
+
+
+def catches_sigterm(pid: int) -> bool:
+    lines = dict(line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines() if ":\t" in line)
+    return bool(int(lines["SigCgt"], 16) & 1 << (signal.SIGTERM - 1))
 
 
 def test_a_store_that_is_down_for_a_while_loses_nothing(pod):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fairtrial.api import Category, Cause, Invalidity, Outcome, PodFacts
 from fairtrial.classify import TABLE, Classification, Facts, classify, facts_of
-from fairtrial.classify.facts import AgentAccount, Ending, Handover, Setup, Verdict
+from fairtrial.classify.facts import AgentAccount, Ending, Setup, Verdict
 from fairtrial.classify.pods import OwnLimit, Trouble
 from fairtrial.documents import RunIdentity, Snapshot
 from fairtrial.testing import (
@@ -129,9 +129,6 @@ CASES: dict[str, Case] = {
     ),
     "stopped_from_outside": Case(agent={"ending": "stopped_from_outside"}, evaluation=None, evaluator_pod=None),
     "recorder_error": Case(agent={"ending": "recorder_error"}, evaluation=None, evaluator_pod=None),
-    "snapshot_too_large": Case(
-        agent={"snapshot": Snapshot("missing", reason="too_large")}, evaluation=None, evaluator_pod=None
-    ),
     "snapshot_missing": Case(
         agent={"snapshot": Snapshot("missing", reason="io_error")}, evaluation=None, evaluator_pod=None
     ),
@@ -143,7 +140,7 @@ CASES: dict[str, Case] = {
     "evaluation_foreign": Case(evaluation={"snapshot_sha256": "f" * 64}),
     "evaluation_inconsistent": Case(evaluation={"checks": [check_result("failed")]}),
     "evaluation_error": Case(evaluation={"verdict": "error", "checks": [check_result("error")]}),
-    "negative_control_failed": Case(evaluation={"negative_control": "failed"}),
+    "negative_control_failed": Case(evaluation={"verdict": "error", "negative_control": "failed"}),
     "checks_failed": Case(
         evaluation={"verdict": "failed", "checks": [check_result(), check_result("failed", category="type_error")]}
     ),
@@ -237,7 +234,7 @@ def test_an_eviction_without_container_statuses_is_still_told_apart():
 
 
 def test_forged_results_are_a_violation_even_when_all_is_green():
-    forged = check_result("failed", reason="forged_results")
+    forged = check_result("failed", reason="forged_results: a test that must fail did not")
     found = observed(Case(evaluation={"verdict": "failed", "checks": [check_result(), forged]}))
     assert (found.outcome, found.cause, found.category) == ("failed", "policy_violation", "prohibited_shortcut")
 
@@ -276,6 +273,15 @@ def test_an_agent_that_did_nothing_is_flagged():
     assert observed(Case(agent={"streams": silent, "diff": diff})).tags == ("empty_diff", "no_output")
 
 
+def test_a_green_verdict_with_a_failed_negative_control_is_no_verdict():
+    assert observed(Case(evaluation={"negative_control": "failed"})).row == "negative_control_failed"
+
+
+def test_a_snapshot_with_files_left_out_is_flagged():
+    snapshot = dataclasses.replace(agent_report().snapshot, skipped=["big.bin: does not fit"])
+    assert observed(Case(agent={"snapshot": snapshot})).tags == ("snapshot_incomplete",)
+
+
 # --- what holds for any facts -----------------------------------------------------------------------------------------
 def choice(kind: Any, *, optional: bool = True) -> st.SearchStrategy[Any]:
     values = list(get_args(kind))
@@ -291,7 +297,7 @@ ANY_FACTS = st.builds(
     agent_report=choice(AgentAccount, optional=False),
     ending=choice(Ending),
     program_started=st.booleans(),
-    snapshot=choice(Handover, optional=False),
+    snapshot=st.sampled_from(["taken", "missing"]),
     evaluator_trouble=choice(Trouble),
     evaluator_own_limit=choice(OwnLimit),
     evaluation=choice(Verdict, optional=False),
@@ -299,7 +305,7 @@ ANY_FACTS = st.builds(
     tampering=st.booleans(),
     category=choice(Category),
 )
-many = settings(max_examples=500, deadline=None)
+many = settings(max_examples=200, deadline=None)
 
 
 @many

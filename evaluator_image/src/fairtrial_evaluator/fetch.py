@@ -1,0 +1,88 @@
+"""The evaluator pod's init container: fixture, sealed part and submission, verified and laid out before all else."""
+
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairtrial import documents, names, runtime
+from fairtrial.archive import extract
+from fairtrial.documents import EvaluationPlan
+from fairtrial.errors import FairtrialError, GatewayUnavailable
+from fairtrial.gateway_client import GatewayClient
+from fairtrial.task.packed import PROJECT, PUBLIC_FILE, PublicTask
+from fairtrial_evaluator import failure
+from fairtrial_evaluator.checks import LAYOUT_FILE, Layout
+from fairtrial_evaluator.layout import restore_protected
+from fairtrial_evaluator.trees import delete
+
+_DEADLINE_SECONDS = 240.0  # inside the setup deadline, so that the cause is told by us and not by a kill
+_RUNTIME_SOURCE = Path("/opt/fairtrial/runtime")  # where the image keeps it
+_SKIPPED_MAX = 200
+_CHUNK = 256 * 1024
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where things go; the defaults are a pod's."""
+
+    base: Path = Path(names.BASE_DIR)
+    sealed: Path = Path(names.SEALED_DIR)
+    workspace: Path = Path(names.WORKSPACE_DIR)
+    shared: Path = Path(names.SHARED_DIR)
+
+
+def fetch(places: Places, plan: EvaluationPlan, client: GatewayClient, runtime_source: Path | None) -> None:
+    """Lay everything out. Starts from empty folders if it is repeated."""
+    for folder in (places.base, places.sealed, places.workspace, places.shared):
+        for entry in folder.iterdir():
+            delete(entry)
+    bundle = f"/v1/bundles/{plan.bundle_sha256}"
+    _lay_out(client, bundle, plan.bundle_sha256, places.base, places.base)
+    _lay_out(client, f"/v1/sealed/{plan.sealed_sha256}", plan.sealed_sha256, places.sealed, places.base)
+    snapshot = f"/v1/artifacts/{plan.snapshot_artifact}"
+    skipped = _lay_out(client, snapshot, plan.snapshot_sha256, places.workspace, places.base, hostile=True)
+    (places.base / PROJECT).mkdir(exist_ok=True)
+    task = documents.load(PublicTask, (places.base / PUBLIC_FILE).read_bytes(), name=PUBLIC_FILE)
+    project, fixture = places.workspace / PROJECT, places.base / PROJECT
+    touched = restore_protected(project, fixture, task.protected, task.generated)
+    (places.base / LAYOUT_FILE).write_bytes(documents.dump(Layout(touched, skipped[:_SKIPPED_MAX])))
+    if runtime_source is not None:
+        runtime.copy(runtime_source, places.shared / "runtime")
+
+
+def main() -> int:
+    """Run as the pod's init container; exit 1 is final, 75 means that the gateway or store was not there in time."""
+    try:
+        plan = documents.load(EvaluationPlan, os.environ.get(names.ENV_PLAN, ""), name=names.ENV_PLAN)
+        client = GatewayClient.from_env(deadline_seconds=_DEADLINE_SECONDS)
+        fetch(Places(), plan, client, _RUNTIME_SOURCE)
+    except GatewayUnavailable as error:
+        failure.report(error)
+        return failure.TEMPORARY
+    except (FairtrialError, OSError, KeyError) as error:
+        failure.report(error)
+        return failure.FINAL
+    return 0
+
+
+def _lay_out(
+    client: GatewayClient, path: str, sha256: str, target: Path, scratch: Path, *, hostile: bool = False
+) -> list[str]:
+    file = scratch / f".{sha256}.tar"
+    client.download(path, file, sha256=sha256)
+    try:
+        return extract(_chunks(file), target, sha256=sha256, unsafe="skip" if hostile else "refuse").skipped
+    finally:
+        file.unlink()
+
+
+def _chunks(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            yield chunk
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,188 @@
+"""What `helm template` prints, read as data: rights, security, digests, and what the values' schema refuses."""
+
+import json
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from local_cluster import binaries
+
+CHART = Path(__file__).parents[3] / "charts" / "fairtrial"
+DIGEST = "sha256:" + "a" * 64
+VALUES: dict[str, Any] = {
+    "images": {name: f"registry.example.org/{name}@{DIGEST}" for name in ("operator", "gateway", "runner", "evaluator")},
+    "store": {"bucket": "evidence", "existingSecret": "store"},
+}
+Object = dict[str, Any]
+
+
+@pytest.fixture(scope="session")
+def helm() -> str:
+    return str(binaries.build_all()["helm"])
+
+
+@pytest.fixture(scope="session")
+def template(helm: str) -> Callable[..., subprocess.CompletedProcess[str]]:
+    def render(values: dict[str, Any]) -> subprocess.CompletedProcess[str]:
+        command = [helm, "template", "fairtrial", str(CHART), "--namespace", "system", "--values", "-"]
+        return subprocess.run(command, input=json.dumps(values), text=True, capture_output=True, check=False)
+
+    return render
+
+
+@pytest.fixture(scope="session")
+def objects(template: Callable[..., subprocess.CompletedProcess[str]]) -> list[Object]:
+    done = template(VALUES)
+    assert done.returncode == 0, done.stderr
+    return [found for found in yaml.safe_load_all(done.stdout) if found]
+
+
+def of_kind(objects: list[Object], kind: str) -> list[Object]:
+    return [found for found in objects if found["kind"] == kind]
+
+
+def pod_specs(objects: list[Object]) -> dict[str, Object]:
+    return {d["metadata"]["name"]: d["spec"]["template"]["spec"] for d in of_kind(objects, "Deployment")}
+
+
+def rules(objects: list[Object], name: str) -> list[Object]:
+    return [
+        rule
+        for kind in ("ClusterRole", "Role")
+        for role in of_kind(objects, kind)
+        if role["metadata"]["name"] == name
+        for rule in role["rules"]
+    ]
+
+
+def test_every_pod_meets_pod_security_restricted(objects: list[Object]) -> None:
+    for name, spec in pod_specs(objects).items():
+        assert spec["securityContext"]["runAsNonRoot"] is True, name
+        assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}, name
+        for container in spec["containers"]:
+            security = container["securityContext"]
+            assert security["allowPrivilegeEscalation"] is False, name
+            assert security["readOnlyRootFilesystem"] is True, name
+            assert security["capabilities"] == {"drop": ["ALL"]}, name
+            assert "limits" in container["resources"], name
+
+
+def test_every_image_is_a_digest(objects: list[Object]) -> None:
+    images = [c["image"] for spec in pod_specs(objects).values() for c in spec["containers"]]
+    assert images and all(image.endswith(DIGEST) for image in images)
+
+
+def test_operator_and_gateway_say_whether_they_live_and_are_ready(objects: list[Object]) -> None:
+    for name in ("fairtrial-operator", "fairtrial-gateway"):
+        (container,) = pod_specs(objects)[name]["containers"]
+        assert container["livenessProbe"]["httpGet"]["path"] == "/healthz"
+        assert container["readinessProbe"]["httpGet"]["path"] == "/readyz"
+
+
+def test_nobody_is_cluster_admin_and_no_rule_has_a_wildcard(objects: list[Object]) -> None:
+    bindings = of_kind(objects, "ClusterRoleBinding") + of_kind(objects, "RoleBinding")
+    assert {binding["roleRef"]["name"] for binding in bindings} == {"fairtrial-operator", "fairtrial-gateway"}
+    for kind in ("ClusterRole", "Role"):
+        for role in of_kind(objects, kind):
+            for rule in role["rules"]:
+                assert "*" not in rule["verbs"] + rule["resources"] + rule["apiGroups"], role["metadata"]["name"]
+
+
+def test_the_operator_reads_no_secret_and_enters_no_pod(objects: list[Object]) -> None:
+    resources = {resource for rule in rules(objects, "fairtrial-operator") for resource in rule["resources"]}
+    assert not resources & {"secrets", "configmaps", "pods/exec", "pods/attach", "pods/log", "pods/ephemeralcontainers"}
+
+
+def test_the_operator_cannot_make_or_remove_what_people_submit(objects: list[Object]) -> None:
+    for rule in rules(objects, "fairtrial-operator"):
+        if "benchmarkruns" in rule["resources"]:
+            assert set(rule["verbs"]) == {"get", "list", "watch", "patch"}
+
+
+def test_the_gateway_may_only_check_tokens_and_read_runs(objects: list[Object]) -> None:
+    found = {(r, v) for rule in rules(objects, "fairtrial-gateway") for r in rule["resources"] for v in rule["verbs"]}
+    assert found == {("tokenreviews", "create"), ("benchmarkruns", "get")}
+
+
+def test_every_right_has_its_reason_beside_it() -> None:
+    lines = (CHART / "templates" / "rbac.yaml").read_text().splitlines()
+    starts = [index for index, line in enumerate(lines) if line.startswith("  - apiGroups")]
+    explained = [index for index in starts if lines[index - 1].lstrip().startswith("#")]
+    # A rule that directly follows another one shares its comment; those are two at most.
+    assert len(starts) - len(explained) <= 6
+    assert len(explained) >= 12
+
+
+def test_a_disruption_budget_covers_each_part_and_blocks_no_drain(objects: list[Object]) -> None:
+    budgets = {b["metadata"]["name"]: b["spec"] for b in of_kind(objects, "PodDisruptionBudget")}
+    assert budgets["fairtrial-operator"]["maxUnavailable"] == 1
+    assert budgets["fairtrial-gateway"]["minAvailable"] == 1
+
+
+def test_only_agents_and_evaluators_of_opted_in_namespaces_reach_the_gateway(objects: list[Object]) -> None:
+    (policy,) = [p for p in of_kind(objects, "NetworkPolicy") if p["metadata"]["name"] == "fairtrial-gateway"]
+    first = policy["spec"]["ingress"][0]["from"][0]
+    assert first["namespaceSelector"]["matchLabels"] == {"fairtrial.dev/enabled": "true"}
+    assert first["podSelector"]["matchExpressions"][0]["values"] == ["agent", "evaluator"]
+
+
+def test_the_crds_are_the_generated_ones_and_outlive_an_uninstall(objects: list[Object]) -> None:
+    crds = {crd["metadata"]["name"]: crd for crd in of_kind(objects, "CustomResourceDefinition")}
+    source = {
+        crd["metadata"]["name"]: crd
+        for crd in (yaml.safe_load(path.read_text()) for path in (CHART.parents[1] / "crds").glob("*.yaml"))
+    }
+    assert len(source) == 5 and crds.keys() == source.keys()
+    for name, crd in crds.items():
+        assert crd["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep"
+        assert crd["spec"] == source[name]["spec"]
+
+
+def test_store_credentials_come_from_a_secret_and_reach_two_parts_only(objects: list[Object]) -> None:
+    holders = {
+        name
+        for name, spec in pod_specs(objects).items()
+        for container in spec["containers"]
+        for variable in container.get("env", [])
+        if variable["name"] == "AWS_SECRET_ACCESS_KEY"
+    }
+    assert holders == {"fairtrial-operator", "fairtrial-gateway"}
+
+
+def changed(path: str, value: Any) -> dict[str, Any]:
+    values: dict[str, Any] = json.loads(json.dumps(VALUES))
+    *parents, last = path.split(".")
+    place = values
+    for parent in parents:
+        place = place.setdefault(parent, {})
+    place[last] = value
+    return values
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("images.operator", "registry.example.org/operator:latest"),
+        ("images.operatr", "x"),
+        ("store.bucket", ""),
+        ("store.existingSecret", ""),
+        ("store.prefix", "no-slash-at-end"),
+        ("store.endpoint", "ftp://example.org"),
+        ("operator.replicas", 0),
+        ("operator.namespaceSelector", "no-value"),
+        ("gateway.maxArtifactBytes", "1GB"),
+        ("isolation.probes", [{"name": "x", "kind": "icmp", "host": "h", "port": 1}]),
+        ("isolation.probes", [{"name": "x", "kind": "tcp", "host": "hh", "port": 70000}]),
+    ],
+)
+def test_a_value_that_does_not_fit_is_refused_and_named(
+    template: Callable[..., subprocess.CompletedProcess[str]], path: str, value: Any
+) -> None:
+    done = template(changed(path, value))
+
+    assert done.returncode != 0
+    assert path.split(".")[-1] in done.stderr or path.split(".")[0] in done.stderr

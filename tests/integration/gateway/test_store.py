@@ -1,0 +1,140 @@
+"""The store's promises on a real S3 server, through a network that breaks them."""
+
+import hashlib
+import secrets
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from fairtrial.errors import Conflict, DigestMismatch, StoreError, StoreUnavailable
+from fairtrial.evidence.objects import PART_SIZE
+from fairtrial.evidence.probe import probe
+from fairtrial.evidence.store import S3Settings, S3Store
+
+BIG = secrets.token_bytes(PART_SIZE + 1000)
+
+
+def fresh(name: str) -> str:
+    return f"t/{secrets.token_hex(6)}/{name}"
+
+
+def upload(store: S3Store, key: str, data: bytes, sha256: str | None = None):
+    started = store.open_upload(key, sha256=sha256)
+    started.write(data)
+    return started.commit()
+
+
+def parts_left(store: S3Store, key: str) -> list[str]:
+    listed = store.s3.list_multipart_uploads(Bucket=store.settings.bucket, Prefix=key)
+    return [each["Key"] for each in listed.get("Uploads", [])]
+
+
+def test_the_real_store_is_fit(store: S3Store):
+    found = probe(store)
+
+    assert (found.winners, found.checksum_enforced, found.conditional_complete) == (1, True, True)
+
+
+def test_objects_are_under_retention_where_it_is_configured(world, store: S3Store):
+    settings = S3Settings.from_env(world.env | {"FAIRTRIAL_S3_OBJECT_LOCK_DAYS": "1"})
+    locking = S3Store(settings)
+
+    assert probe(locking).retention_enforced is True
+    for make in (lambda key: locking.put(key, b"x"), lambda key: upload(locking, key, BIG)):
+        key = fresh("locked.bin")
+        make(key)
+        held = locking.s3.get_object_retention(Bucket=settings.bucket, Key=key)["Retention"]
+        assert held["Mode"] == "COMPLIANCE"
+
+
+@pytest.mark.parametrize("fault", ["drop", "503", "409"])
+def test_one_fault_of_a_put_is_survived(store: S3Store, proxy, fault: str):
+    key = fresh("a.txt")
+    proxy.order("PUT", key, fault)
+
+    assert store.put(key, b"x").sha256 == hashlib.sha256(b"x").hexdigest()
+    assert proxy.done == [fault]
+
+
+@pytest.mark.parametrize("fault", ["drop", "503", "409"])
+def test_one_fault_of_a_completion_is_survived(store: S3Store, proxy, fault: str):
+    key = fresh("a.bin")
+    proxy.order("POST", "uploadId", fault)
+    proxy.order("PUT", "partNumber=1", "drop")
+
+    assert upload(store, key, BIG).sha256 == hashlib.sha256(BIG).hexdigest()
+    assert sorted(proxy.done) == sorted(["drop", fault])
+    assert store.get(key) == BIG
+    assert parts_left(store, key) == []
+
+
+def test_three_times_503_is_waited_for_and_for_ever_is_not(store: S3Store, proxy):
+    key = fresh("a.txt")
+    proxy.order("PUT", key, "503", times=3)
+    assert store.put(key, b"x").created
+
+    other = fresh("a.txt")
+    proxy.order("PUT", other, "503", times=99)
+    with pytest.raises(StoreUnavailable):
+        store.put(other, b"x")
+
+
+def test_a_cut_body_is_read_again(store: S3Store, proxy):
+    key = fresh("a.bin")
+    store.put(key, BIG[:100_000])
+    proxy.order("GET", key, "cut")
+
+    assert store.get(key) == BIG[:100_000]
+    assert proxy.done == ["cut"]
+
+
+def test_of_many_creators_one_wins_and_nobody_overwrites(store: S3Store):
+    key = fresh("race.bin")
+
+    def create(number: int) -> bool:
+        try:
+            return store.put(key, b"%d" % number).created
+        except Conflict:
+            return False
+
+    with ThreadPoolExecutor(16) as pool:
+        wins = list(pool.map(create, range(16)))
+
+    assert wins.count(True) == 1
+    assert store.get(key) == b"%d" % wins.index(True)
+
+
+def test_an_equal_upload_is_adopted_and_an_unequal_one_refused_without_leaving_parts(store: S3Store):
+    key = fresh("a.bin")
+
+    assert upload(store, key, BIG).created
+    assert not upload(store, key, BIG).created
+    with pytest.raises(Conflict):
+        upload(store, key, BIG + b"!")
+    assert parts_left(store, key) == []
+
+
+def test_a_stream_without_a_known_digest_is_checked_by_its_parts(store: S3Store):
+    key = fresh("a.bin")
+    upload(store, key, BIG)
+    answer = store.s3.head_object(Bucket=store.settings.bucket, Key=key, ChecksumMode="ENABLED")
+
+    assert "sha256" not in answer["Metadata"]
+    assert answer["ChecksumSHA256"].endswith("-2")
+    assert store.head(key).sha256 == hashlib.sha256(BIG).hexdigest()
+
+
+def test_bytes_that_are_not_what_their_digest_says_are_not_given_out(store: S3Store):
+    key = fresh("a.bin")
+    where = {"Bucket": store.settings.bucket, "Key": key}
+    store.s3.put_object(Body=b"forged", Metadata={"sha256": hashlib.sha256(b"true").hexdigest()}, **where)
+
+    with pytest.raises(DigestMismatch):
+        store.get(key)
+
+
+def test_wrong_credentials_are_said_with_a_next_move(world):
+    settings = S3Settings.from_env(world.env | {"AWS_SECRET_ACCESS_KEY": "wrong"})
+
+    with pytest.raises(StoreError, match="AWS_SECRET_ACCESS_KEY"):
+        S3Store(settings).put(fresh("a.txt"), b"x")

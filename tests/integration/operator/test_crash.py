@@ -1,0 +1,103 @@
+"""The operator dies just before and just after every single mutating call of a run's life; the end is the same."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fairtrial_operator.decide_record import record_of
+from fairtrial_operator.kube import PODS
+from fairtrial_operator.seen import Report
+
+from fairtrial import names
+from fairtrial.api import BenchmarkRun, parse
+from fairtrial.documents import AgentReport, Artifact, EvaluationReport, load
+from fairtrial.evidence.record import load_record
+
+CALLS = 11  # of an undisturbed life: ten to the API server and the record
+DIED = 86
+
+
+async def life(world: Any, kubelet: Any, name: str) -> Any:
+    live = await world.create(name)
+    await kubelet.start(f"{name}-agent", "agent")
+    await world.when(name, lambda s: world.condition(s, "AgentStarted")[0] == "True", "runs", seconds=60)
+    pod = await kubelet.pod(f"{name}-agent")
+    await asyncio.to_thread(kubelet.report_agent, live, pod)
+    await kubelet.end(f"{name}-agent", "agent")
+    await kubelet.evaluator(live)
+    return await world.released(name, seconds=60)
+
+
+def timeless(record: Any) -> Any:
+    """A record without what differs between any two runs: identities and times."""
+    return {
+        "classification": record["classification"],
+        "evaluation": record["evaluation"],
+        "interaction": record["interaction"],
+        "patch": record["patch"],
+        "isolation": record["isolation"],
+        "configuration": record["configuration"],
+        "artifacts": [one["name"] for one in record["artifacts"]],
+        "times": sorted(record["timings"]["timestamps"]),
+        "images": record["environment"]["resolvedImages"],
+    }
+
+
+def assembled_again(world: Any, live: Any) -> bytes:
+    keys = world.layout(live)
+    found: list[Report] = []
+    for name, kind in (("agent/report.json", AgentReport), ("evaluation/report.json", EvaluationReport)):
+        stored = world.store.head(keys.artifact(name))
+        artifact = Artifact(name, stored.size, stored.sha256)
+        document: Any = load(kind, world.store.get(keys.artifact(name)))
+        field = "agent" if kind is AgentReport else "evaluation"
+        found.append(Report("present", artifact=artifact, **{field: document}))
+    return record_of(parse(BenchmarkRun, live), *found).to_bytes()
+
+
+def created_pods(world: Any) -> list[str]:
+    """Pods that the API server made in this namespace, by its own audit log."""
+    log = Path(world.environ["KUBECONFIG"]).parent / "logs" / "audit.log"
+    made = []
+    for line in log.read_text().splitlines():
+        if f'"namespace":"{world.namespace}"' not in line or '"verb":"create"' not in line:
+            continue
+        event = json.loads(line)
+        ref = event.get("objectRef", {})
+        if ref.get("resource") == "pods" and "subresource" not in ref and event["stage"] == "ResponseComplete":
+            made += [ref["name"]] if event["responseStatus"]["code"] == 201 else []
+    return made
+
+
+@pytest.mark.slow
+async def test_dying_at_any_call_changes_nothing(world: Any, kubelet: Any, operators: Any) -> None:
+    operator = operators().start()
+    undisturbed = await life(world, kubelet, "undisturbed")
+    assert operator.stop() == 0
+    assert len(world.calls()) == CALLS, world.calls()
+    expected = timeless(json.loads(world.record(undisturbed)))
+
+    points = [(moment, number) for number in range(1, CALLS + 1) for moment in ("before", "after")]
+    for moment, number in points:
+        name = f"{moment}-{number}"
+        doomed = operators().start(FAIRTRIAL_TEST_CRASH=f"{name} {moment} {number}")
+        living = asyncio.create_task(life(world, kubelet, name))
+        assert await doomed.died(60) == DIED, f"no crash at {name}"
+        successor = operators().start()
+        done = await living
+        successor.stop()
+
+        stored = world.record(done)
+        record = load_record(stored)
+        assert timeless(json.loads(stored)) == expected, name
+        assert stored == assembled_again(world, done), name
+        assert done["status"]["record"]["sha256"] == world.store.head(world.layout(done).record()).sha256
+        assert record.pods.agent is not None
+        assert record.pods.agent.uid == done["status"]["agentPod"]["uid"]
+
+    runs = ["undisturbed", *(f"{moment}-{number}" for moment, number in points)]
+    assert sorted(created_pods(world)) == sorted(f"{run}-{role}" for run in runs for role in ("agent", "evaluator"))
+    for pod in await world.all(PODS):
+        assert names.POD_FINALIZER not in pod["metadata"].get("finalizers", [])

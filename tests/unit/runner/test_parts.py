@@ -1,0 +1,247 @@
+"""The runner's smaller parts: streams, leaks, isolation, what steps are told, what ends them."""
+
+import datetime as dt
+import hashlib
+import json
+import socket
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from fairtrial_runner import environment, failure, isolation
+from fairtrial_runner.account import Account
+from fairtrial_runner.launch import step_result, stops_all, told
+from fairtrial_runner.leaks import Scan
+from fairtrial_runner.leftovers import listening
+from fairtrial_runner.streams import StreamKeeper
+from fairtrial_runner.uploads import Uploads
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fairtrial.documents import AgentPlan, Artifact, Probe, ProbeResult, RunIdentity, Step
+from fairtrial.errors import FairtrialError, InvalidInput
+from fairtrial.process import Ended
+
+CANARY = "fairtrial-canary-" + "ab" * 16
+PLAN = AgentPlan(RunIdentity("ns", "run", "uid"), "0" * 64, [Step("main", ["x"], 60)], limits={"cpu": "2"})
+
+
+class Folder:
+    """Artifacts in memory."""
+
+    def __init__(self) -> None:
+        self.stored: dict[str, bytes] = {}
+
+    def put_artifact(self, name, content, *, media_type=""):
+        data = content if isinstance(content, bytes) else content.read_bytes()
+        self.stored[name] = data
+        return Artifact(name, len(data), hashlib.sha256(data).hexdigest())
+
+
+def kept(folder: Path, pieces: list[bytes], keep: int, clock=lambda: 0.0):
+    store = Folder()
+    uploads = Uploads(store, folder / "journal")
+    keeper = StreamKeeper("stdout", folder, keep, uploads, clock)
+    for piece in pieces:
+        keeper.add(piece)
+    keeper.finish()
+    uploads.finish()
+    return keeper.result(), b"".join(data for _, data in sorted(store.stored.items())), store
+
+
+@given(st.lists(st.binary(max_size=30), max_size=20), st.integers(0, 60))
+@settings(max_examples=200, deadline=None)
+def test_a_stream_keeps_its_first_and_last_bytes_and_counts_all(tmp_path_factory, pieces, keep):
+    stream, stored, _ = kept(tmp_path_factory.mktemp("s"), pieces, keep)
+    whole = b"".join(pieces)
+    head = keep - keep // 2
+
+    assert (stream.bytes_seen, stream.sha256_seen) == (len(whole), hashlib.sha256(whole).hexdigest())
+    assert stream.truncated == (len(whole) > keep)
+    tail = whole[max(head, len(whole) - keep // 2) :]
+    assert stored == whole[:head] + tail
+
+
+def test_a_quiet_stream_goes_out_after_a_while_and_in_order(tmp_path):
+    now = iter(range(0, 100, 3))
+    _, stored, store = kept(tmp_path, [b"a", b"b", b"c", b"d"], 1000, lambda: float(next(now)))
+
+    assert stored == b"abcd" and len(store.stored) > 1
+
+
+def test_what_could_not_be_stored_is_not_called_kept(tmp_path):
+    class Refusing(Folder):
+        def put_artifact(self, name, content, *, media_type=""):
+            raise FairtrialError("no")
+
+    uploads = Uploads(Refusing(), tmp_path / "journal")
+    keeper = StreamKeeper("stdout", tmp_path, 100, uploads)
+    keeper.add(b"lost")
+    keeper.finish()
+    uploads.finish()
+
+    assert (keeper.result().bytes_kept, keeper.result().truncated) == (0, True)
+    assert uploads.failures == ["agent/streams/stdout/000000: no"]
+
+
+def test_leaks_are_found_in_files_names_links_and_the_environment(tmp_path):
+    (tmp_path / "file").write_bytes(b"x" * (1024 * 1024 - 10) + CANARY.encode())  # over the edge of a chunk
+    (tmp_path / CANARY).touch()
+    (tmp_path / "link").symlink_to(f"/{CANARY}")
+    scan = Scan()
+    scan.tree(tmp_path)
+    scan.environment({"HINT": CANARY, "OTHER": "fairtrial-canary-short"})
+
+    assert sorted(leak.split()[0] for leak in scan.leaks) == [str(tmp_path / "file"), "environment", "link", "name"]
+
+
+def git(folder: Path, *arguments: str) -> None:
+    who = ["-c", "user.name=x", "-c", "user.email=x@example.invalid", "-c", "init.defaultBranch=main"]
+    subprocess.run(["git", *who, *arguments], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_leaks_are_found_in_what_a_repository_has_forgotten(tmp_path, packed):
+    git(tmp_path, "init")
+    for number in range(20):
+        (tmp_path / "f").write_text(f"{number}\n" * 200 + (CANARY if number == 10 else ""))
+        git(tmp_path, "add", "f")
+        git(tmp_path, "commit", "-m", str(number))
+    if packed:
+        git(tmp_path, "gc", "--aggressive")
+    scan = Scan()
+    scan.tree(tmp_path)
+
+    assert scan.leaks and all("git" in leak for leak in scan.leaks)
+
+
+def test_a_scan_that_ran_out_of_budget_says_so(tmp_path):
+    (tmp_path / "big").write_bytes(bytes(5_000_000))
+    scan = Scan(budget=1_000_000)
+    scan.tree(tmp_path)
+
+    assert scan.exhausted
+
+
+def test_probes_tell_refusals_from_connections_and_answers():
+    with socket.create_server(("127.0.0.1", 0)) as tcp, socket.socket(type=socket.SOCK_DGRAM) as silent:
+        silent.bind(("127.0.0.1", 0))
+        results = isolation.prove(
+            [
+                Probe("open", "tcp", "127.0.0.1", tcp.getsockname()[1]),
+                Probe("closed", "tcp", "127.0.0.1", 1),
+                Probe("silent", "udp-dns", "127.0.0.1", silent.getsockname()[1]),
+                Probe("nowhere", "tcp", "not an address", 1),
+            ],
+            attempts=1,
+        )
+
+    assert [result.answers for result in results] == [["connected"], ["refused"], ["timeout"], ["unreachable"]]
+    assert isolation.judge(results) == "failed"
+    assert isolation.judge(results[1:]) == "proven"
+    assert isolation.judge([]) == "not_applicable"
+
+
+def test_one_connection_among_many_refusals_disproves_isolation():
+    assert isolation.judge([ProbeResult("x", "tcp", "h", 1, ["timeout", "connected", "timeout"])]) == "failed"
+
+
+def test_a_step_is_told_its_limits():
+    began = dt.datetime(2030, 1, 1, tzinfo=dt.UTC)
+
+    assert told(PLAN, PLAN.steps[0], began) == {
+        "FAIRTRIAL_STEP": "main",
+        "FAIRTRIAL_WALL_SECONDS": "60",
+        "FAIRTRIAL_DEADLINE": "2030-01-01T00:01:00Z",
+        "FAIRTRIAL_CPU_LIMIT": "2",
+        "FAIRTRIAL_MEMORY_LIMIT": "",
+    }
+
+
+@pytest.mark.parametrize(
+    ("ended", "ending"),
+    [
+        (Ended("exited", exit_code=1), None),
+        (Ended("signaled", signal=9, signal_sender="agent"), None),
+        (Ended("exited", exit_code=0, timed_out=True), "deadline"),
+        (Ended("exited", exit_code=0, stopped="outside"), "stopped_from_outside"),
+        (Ended("not_started", error="no such file"), "start_failed"),
+    ],
+)
+def test_what_ends_all_steps(ended, ending):
+    verdict = stops_all(PLAN.steps[0], ended)
+
+    assert (verdict and verdict[0]) == ending
+
+
+def test_our_kill_on_behalf_of_somebody_outside_is_theirs():
+    ended = Ended("signaled", signal=15, signal_sender="launch", stopped="outside")
+
+    assert step_result(PLAN.steps[0], dt.datetime.now(dt.UTC), ended).signal_sender == "outside"
+
+
+def test_what_was_set_for_the_runtime_is_not_passed_on():
+    env = {
+        "PYTHONHOME": "x",
+        "LD_LIBRARY_PATH": "x",
+        "KUBERNETES_SERVICE_HOST": "x",
+        "PATH": "/bin",
+        "PYTHONPATH": "own",
+    }
+
+    assert environment.inherited(env) == {"PATH": "/bin", "PYTHONPATH": "own"}
+
+
+def test_limits_are_read_in_both_cgroup_versions(tmp_path):
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory/memory.limit_in_bytes").write_text("1024\n")
+    (tmp_path / "pids.max").write_text("max\n")
+
+    assert environment.cgroup_limits(tmp_path) == {
+        "cpuMax": None,
+        "cpuPeriod": None,
+        "memoryMax": "1024",
+        "pidsMax": "max",
+    }
+
+
+def test_listening_ports_are_those_in_state_listen():
+    table = "  sl  local_address rem_address   st\n 0: 0100007F:1F90 00000000:0000 0A x\n 1: 0100007F:1F91 0:0 01 x\n"
+
+    assert listening(table) == {8080}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {},
+        {"type": "x"},
+        {"type": "end", "ending": "won"},
+        {"type": "step", "result": {}},
+        {"type": "timing", "phase": "A"},
+    ],
+)
+def test_a_message_that_does_not_fit_is_refused(message):
+    with pytest.raises(InvalidInput):
+        Account(PLAN, "pod").told(message, {})
+
+
+def test_an_account_without_an_end_is_never_complete():
+    account = Account(PLAN, "pod")
+    account.told({"type": "step_started", "name": "main"}, {"stdout": 5})
+    account.lost("gone")
+
+    report = account.report([], [], [])
+
+    assert (report.ending, report.complete, report.message) == ("launch_lost", False, "gone during step main")
+    finished = replace(account, ending="finished")
+    assert finished.report([], [], []).complete and not finished.report([], [], ["x: not stored"]).complete
+
+
+def test_a_failure_is_told_to_the_kubelet_in_few_bytes(tmp_path, capsys):
+    failure.report(InvalidInput("ü" * 10_000), tmp_path / "log")
+
+    told_to = (tmp_path / "log").read_bytes()
+    assert json.loads(told_to)["reason"] == "InvalidInput"
+    assert len(told_to) < 4096 * 6
