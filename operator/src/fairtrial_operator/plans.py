@@ -37,6 +37,7 @@ def agent_plan(
         generated=list(task.spec.generated),
         grace_seconds=run.spec.limits.grace_seconds,
         snapshot_seconds=resource_class.spec.deadlines.snapshot_seconds,
+        upload_seconds=resource_class.spec.deadlines.upload_seconds,
         limits={"cpu": limits.cpu, "memory": limits.memory, "ephemeral-storage": limits.ephemeral_storage},
     )
 

@@ -99,7 +99,7 @@ class World:
         except NotFound:
             return None
 
-    async def when(self, name: str, holds: Callable[[Object], Any], what: str, seconds: float = 30) -> Object:
+    async def when(self, name: str, holds: Callable[[Object], Any], what: str, seconds: float = 90) -> Object:
         """The run as soon as its status is as it should be."""
 
         async def look() -> Object | None:
@@ -112,7 +112,7 @@ class World:
     async def recorded(self, name: str = "run-1") -> Object:
         return await self.when(name, lambda status: status.get("record"), "is recorded")
 
-    async def released(self, name: str = "run-1", seconds: float = 30) -> Object:
+    async def released(self, name: str = "run-1", seconds: float = 90) -> Object:
         async def look() -> Object | None:
             live = await self.find(RUNS, name)
             return live if live is not None and not live["metadata"].get("finalizers") else None
@@ -120,7 +120,7 @@ class World:
         found: Object = await until(look, f"run {name} is released", seconds)
         return found
 
-    async def gone(self, resource: Resource, name: str, seconds: float = 30) -> None:
+    async def gone(self, resource: Resource, name: str, seconds: float = 90) -> None:
         async def look() -> bool:
             return await self.find(resource, name) is None
 
@@ -300,7 +300,7 @@ class Process:
             self.popen.kill()
             self.popen.wait()
 
-    async def died(self, seconds: float = 30) -> int:
+    async def died(self, seconds: float = 90) -> int:
         assert self.popen is not None
         return await asyncio.to_thread(self.popen.wait, seconds)
 
@@ -320,7 +320,7 @@ def operators(world: World, tmp_path: Path) -> Iterator[Callable[[], Process]]:
 
 
 # --- waiting ----------------------------------------------------------------------------------------------------------
-async def until(found: Callable[[], Any], what: str, seconds: float = 30) -> Any:
+async def until(found: Callable[[], Any], what: str, seconds: float = 90) -> Any:
     """Poll an async question until it answers with something true."""
     deadline = asyncio.get_running_loop().time() + seconds
     while True:
@@ -343,7 +343,7 @@ class Kubelet:
     def task(self, name: str) -> Object:
         return task(self.world, name)
 
-    async def pod(self, name: str, seconds: float = 30) -> Object:
+    async def pod(self, name: str, seconds: float = 90) -> Object:
         async def look() -> Object | None:
             return await self.world.find(PODS, name)
 
@@ -357,7 +357,7 @@ class Kubelet:
             pod = await self.world.find(PODS, name)
             return pod if pod is not None and pod["spec"].get("nodeName") else None
 
-        found: Object = await until(look, f"pod {name} is scheduled")
+        found: Object = await until(look, f"pod {name} is scheduled", 90)
         return found
 
     async def status(self, pod: Object, status: Object) -> None:

@@ -22,12 +22,12 @@ DIED = 86
 async def life(world: Any, kubelet: Any, name: str) -> Any:
     live = await world.create(name)
     await kubelet.start(f"{name}-agent", "agent")
-    await world.when(name, lambda s: world.condition(s, "AgentStarted")[0] == "True", "runs", seconds=60)
+    await world.when(name, lambda s: world.condition(s, "AgentStarted")[0] == "True", "runs")
     pod = await kubelet.pod(f"{name}-agent")
     await asyncio.to_thread(kubelet.report_agent, live, pod)
     await kubelet.end(f"{name}-agent", "agent")
     await kubelet.evaluator(live)
-    return await world.released(name, seconds=60)
+    return await world.released(name)
 
 
 def timeless(record: Any) -> Any:
@@ -80,14 +80,15 @@ async def test_dying_at_any_call_changes_nothing(world: Any, kubelet: Any, opera
     expected = timeless(json.loads(world.record(undisturbed)))
 
     points = [(moment, number) for number in range(1, CALLS + 1) for moment in ("before", "after")]
-    for moment, number in points:
+    # Each successor finishes the run that its predecessor died of, and dies of the next.
+    deaths = [f"{moment}-{number} {moment} {number}" for moment, number in points]
+    doomed = operators().start(FAIRTRIAL_TEST_CRASH=deaths[0])
+    for (moment, number), next_death in zip(points, [*deaths[1:], "- - 0"], strict=True):
         name = f"{moment}-{number}"
-        doomed = operators().start(FAIRTRIAL_TEST_CRASH=f"{name} {moment} {number}")
         living = asyncio.create_task(life(world, kubelet, name))
-        assert await doomed.died(60) == DIED, f"no crash at {name}"
-        successor = operators().start()
+        assert await doomed.died() == DIED, f"no crash at {name}"
+        doomed = operators().start(FAIRTRIAL_TEST_CRASH=next_death)
         done = await living
-        successor.stop()
 
         stored = world.record(done)
         record = load_record(stored)
