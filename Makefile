@@ -33,10 +33,10 @@ check: setup ## format, lint, types, layers, generated files
 	$(RUN) ruff check .
 	$(RUN) mypy $(SOURCES) local_cluster examples/demo
 	$(RUN) lint-imports
-	$(RUN) python -m fairtrial.api --check
+	$(RUN) python -m fairtrial.generate --check
 
 generate: setup ## CRDs, schemas and the chart's copy of them, from the models
-	$(RUN) python -m fairtrial.api
+	$(RUN) python -m fairtrial.generate
 	$(RUN) ruff format --quiet . && $(RUN) ruff check --fix --quiet .
 
 test: setup ## every test there is: unit, integration (real API server, real S3), end to end (real pods)

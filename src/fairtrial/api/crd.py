@@ -1,4 +1,4 @@
-"""The models as CustomResourceDefinitions. Pure: `definitions()` gives data, `python -m fairtrial.api` writes it.
+"""The models as CustomResourceDefinitions. Pure: `definitions()` gives data, `python -m fairtrial.generate` writes it.
 
 The API server wants structural schemas: no references, no `null` alternatives, no closed objects. CEL rules come with
 the models (see `base.Rule`).
