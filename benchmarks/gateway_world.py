@@ -150,7 +150,7 @@ class GatewayWorld:
         config = json.loads(self.kubectl("config", "view", "--raw", "-o", "json"))
         self._kubernetes = config["clusters"][0]["cluster"]
         (self.folder / "ca.crt").write_bytes(base64.b64decode(self._kubernetes["certificate-authority-data"]))
-        self.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(ROOT / "crds"))
+        self.kubectl("apply", "--server-side", "--force-conflicts", "--field-manager=fairtrial-crds", "-f", str(ROOT / "crds"))
         self.kubectl("create", "-f", "-", stdin=_object("v1", "Namespace", self.namespace))
         self.create(
             _object("v1", "ServiceAccount", names.SERVICE_ACCOUNT),

@@ -5,6 +5,7 @@ nothing sealed but what one process needs at a time, and no process of the same 
 """
 
 import argparse
+import contextlib
 import os
 import platform
 import sys
@@ -37,7 +38,11 @@ class Layout:
 
 def serve(channel: Channel, *, base: Path, submission: Path, layout: Path, work: Path) -> None:
     """Answer the judge until it has no more to ask."""
-    trees: dict[TreeName, HeldTree] = {"base": HeldTree(base), "submission": HeldTree(submission)}
+    with contextlib.closing(HeldTree(base)) as fixture, contextlib.closing(HeldTree(submission)) as submitted:
+        _serve(channel, {"base": fixture, "submission": submitted}, layout, work)
+
+
+def _serve(channel: Channel, trees: dict[TreeName, HeldTree], layout: Path, work: Path) -> None:
     known = documents.load(Layout, layout.read_bytes(), name=layout.name)
     skipped = [printable(text) for text in (*known.skipped, *trees["submission"].skipped)][:200]
     hello = Hello(known.protected_touched, skipped, _environment())

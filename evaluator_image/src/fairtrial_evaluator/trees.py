@@ -31,6 +31,10 @@ class HeldTree:
         self._file.flush()
         self.skipped = taken.skipped
 
+    def close(self) -> None:
+        """Let go of it."""
+        self._file.close()
+
     def lay_out(self, target: Path) -> None:
         """Make a fresh copy below `target`, an empty folder."""
         extract(self._chunks(), target, unsafe="skip")

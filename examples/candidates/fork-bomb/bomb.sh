@@ -1,4 +1,4 @@
-# Doubles eleven times and is gone: two thousand shells and as many sleepers stay behind. It stops there, so that a node
+# Doubles eight times and is gone: five hundred shells and as many sleepers stay behind. It stops there, so that a node
 # without a limit of processes per pod survives it.
 bomb() {
   if [ "$1" -gt 0 ]; then
@@ -7,6 +7,6 @@ bomb() {
   fi
   sleep 600
 }
-bomb 10 &
+bomb 8 &
 sleep 3
 echo "lit"

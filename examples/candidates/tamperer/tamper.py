@@ -5,14 +5,14 @@ import sys
 import time
 from pathlib import Path
 
-ALWAYS_GREEN = '''\
+ALWAYS_GREEN = """\
 import pytest
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):
     report = (yield).get_result()
     report.outcome, report.longrepr = "passed", None
-'''
+"""
 
 project = Path(sys.argv[1])
 

@@ -64,7 +64,9 @@ def calibration_row(what: str, wanted: Literal["passed", "failed"], report: Eval
 
 def _rows(found: Complete, launcher: Sequence[str], console: Console) -> Iterator[Row]:
     yield Row("task.yaml and evaluation.yaml", "valid", "valid", "ok", f"{len(found.task.evaluation.checks)} checks")
-    leaks = find_leaks(_files(public_archive(found)), found.sealed_files(), found.task.evaluation)
+    released = found.task.file.source is not None
+    public = _files(public_archive(found))
+    leaks = find_leaks(public, found.sealed_files(), found.task.evaluation, released=released)
     yield Row("leaks", "none", str(len(leaks)) if leaks else "none", "wrong" if leaks else "ok", "; ".join(leaks[:5]))
     evaluation = found.task.evaluation
     with tempfile.TemporaryDirectory() as folder:

@@ -4,9 +4,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from fairtrial_evaluator.local import LocalTask, evaluate_locally
+
 from fairtrial.documents import EvaluationReport
 from fairtrial.task.packed import DEFAULT_PROTECTED, GENERATED, Check, Evaluation, PackedStep, PublicTask
-from fairtrial_evaluator.local import LocalTask, evaluate_locally
 
 FIXTURE = {"src/calc.py": "def double(x):\n    raise NotImplementedError\n"}
 RIGHT = "def double(x):\n    return 2 * x\n"
@@ -26,7 +27,10 @@ FORGED = (
     '<testsuites><testsuite><testcase classname="tests.test_hidden" name="test_doubles_two"/>'
     '<testcase classname="tests.test_hidden.TestMore" name="test_doubles_three"/></testsuite></testsuites>'
 )
-FIND_RESULTS = "import sys; path = next(a.split('=')[1] for a in sys.argv + open('/proc/self/cmdline').read().split(chr(0)) if '--junitxml=' in a)\n"
+FIND_RESULTS = (
+    "argv = open('/proc/self/cmdline').read().split(chr(0))\n"
+    "path = next(a.split('=')[1] for a in argv if '--junitxml=' in a)\n"
+)
 
 
 def judge(tmp_path: Path, files: dict[str, str], *, timeout: int = 60) -> EvaluationReport:
@@ -72,7 +76,8 @@ FORGERIES = {
     "writes-results-and-exits": FIND_RESULTS + f"open(path, 'w').write({FORGED!r}); import os; os._exit(0)",
     "writes-results-and-exits-with-1": FIND_RESULTS + f"open(path, 'w').write({FORGED!r}); import os; os._exit(1)",
     "patches-the-runner": "import _pytest.python; _pytest.python.Function.runtest = lambda self: None\n" + WRONG,
-    "patches-the-reports": "import _pytest.reports as r; r.TestReport.outcome = property(lambda s: 'passed', lambda s, v: None)\n" + WRONG,
+    "patches-the-reports": "import _pytest.reports as r\n"
+    "r.TestReport.outcome = property(lambda s: 'passed', lambda s, v: None)\n" + WRONG,
     "patches-unittest": "import unittest as u; u.TestCase.assertEqual = lambda *a: None\ndef double(x): return 4",
     "equal-to-everything": "class X:\n    __eq__ = lambda s, o: True\n    __hash__ = None\n"
     "import unittest; unittest.TestCase.run = lambda s, *a: None\ndef double(x): return X()",
@@ -94,7 +99,9 @@ def test_code_that_forges_is_never_passed(tmp_path: Path, name: str) -> None:
 
 
 def test_a_process_that_outlives_the_tests_cannot_rewrite_their_results(tmp_path: Path) -> None:
-    code = FIND_RESULTS + f"""
+    code = (
+        FIND_RESULTS
+        + f"""
 import os, time
 if os.fork() == 0:
     os.setsid()
@@ -104,6 +111,7 @@ if os.fork() == 0:
             open(path, 'w').write({FORGED!r}); time.sleep(0.001)
     os._exit(0)
 """
+    )
     report = judge(tmp_path, {"src/calc.py": code + WRONG})
 
     assert report.verdict == "failed"

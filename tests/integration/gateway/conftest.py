@@ -91,11 +91,10 @@ class Handler(BaseHTTPRequestHandler):
 
 
 @pytest.fixture(scope="session")
-def world() -> Iterator[GatewayWorld]:
+def world(cluster: local_cluster.Cluster, kubectl: object) -> Iterator[GatewayWorld]:
     """One namespace and one bucket for all tests of the gateway."""
-    running = local_cluster.up()
-    path = f"{running.bin_dir}{os.pathsep}{os.environ['PATH']}"
-    world = GatewayWorld(os.environ | running.environment() | {"PATH": path}, lock=True)
+    path = f"{cluster.bin_dir}{os.pathsep}{os.environ['PATH']}"
+    world = GatewayWorld(os.environ | cluster.environment() | {"PATH": path}, lock=True)
     yield world
     world.close()
 

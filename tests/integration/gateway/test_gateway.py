@@ -49,6 +49,11 @@ def fresh(folder: str = "agent") -> str:
     return f"/v1/artifacts/{folder}/{secrets.token_hex(6)}.bin"
 
 
+def put_head(path: str, token: str) -> bytes:
+    lines = (f"PUT {path} HTTP/1.1", "Host: g", f"Authorization: Bearer {token}", f"Content-Length: {64 * MIB}")
+    return ("\r\n".join(lines) + "\r\n\r\n").encode()
+
+
 def key(world: GatewayWorld, path: str, run: str = "r1") -> str:
     uid = world.kubectl("get", "benchmarkrun", run, "-n", world.namespace, "-o", "jsonpath={.metadata.uid}")
     return Layout().run(world.namespace, run, uid).artifact(path.removeprefix("/v1/artifacts/"))
@@ -185,8 +190,7 @@ def test_four_large_uploads_at_once_are_whole_and_memory_stays_bounded(world, ru
 def test_a_client_killed_in_the_middle_leaves_neither_object_nor_parts(world, gateway, recorder):
     path = fresh()
     connection = socket.create_connection(("127.0.0.1", gateway.port))
-    head = f"PUT {path} HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer {recorder}\r\nContent-Length: {64 * MIB}\r\n\r\n"
-    connection.sendall(head.encode() + os.urandom(MIB) * 20)
+    connection.sendall(put_head(path, recorder) + os.urandom(MIB) * 20)
     _until(lambda: uploads_left(world) == 1)
 
     connection.close()
@@ -259,7 +263,9 @@ def test_an_upload_under_way_is_finished_before_the_end_and_new_ones_are_refused
     connection.send(b"y" * 10)
 
     assert refused[0] == 503
-    assert connection.getresponse().status == 201
+    with connection.getresponse() as answer:
+        assert answer.status == 201
+    connection.close()
     assert gateway.process.wait(20) == 0
     assert S3Store.from_env(world.env).get(key(world, path)) == b"x" * 10 + b"y" * 10
 
@@ -267,10 +273,7 @@ def test_an_upload_under_way_is_finished_before_the_end_and_new_ones_are_refused
 def test_what_is_not_finished_in_time_is_aborted(world, run, recorder):
     gateway = world.start_gateway(FAIRTRIAL_GATEWAY_DRAIN_SECONDS="1")
     connection = socket.create_connection(("127.0.0.1", gateway.port))
-    head = (
-        f"PUT {fresh()} HTTP/1.1\r\nHost: g\r\nAuthorization: Bearer {recorder}\r\nContent-Length: {64 * MIB}\r\n\r\n"
-    )
-    connection.sendall(head.encode() + os.urandom(MIB) * 12)
+    connection.sendall(put_head(fresh(), recorder) + os.urandom(MIB) * 12)
     _until(lambda: uploads_left(world) == 1)
 
     assert gateway.stop() == 0

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 from fairtrial_operator.kube import (
     CLASSES,
+    EVENTS,
     LEASES,
     NAMESPACES,
     NODES,
@@ -57,6 +58,7 @@ class World:
     store: S3Store
     log: Path
     kube: Kube = field(init=False)
+    beating: "asyncio.Task[None]" = field(init=False)
     classes: list[str] = field(default_factory=list)
 
     @property
@@ -135,6 +137,17 @@ class World:
     async def all(self, resource: Resource) -> list[Object]:
         return await list_all(self.kube, resource, self.namespace)
 
+    async def events(self) -> list[Object]:
+        """The events that the operator posted."""
+        return [e for e in await self.all(EVENTS) if (e.get("source") or {}).get("component") == names.FIELD_MANAGER]
+
+    async def remove_node(self) -> None:
+        await self.kube.delete(NODES, await self.kube.get(NODES, self.node))
+
+    @staticmethod
+    async def until(found: Callable[[], Any], what: str) -> Any:
+        return await until(found, what)
+
     def calls(self) -> list[list[str]]:
         return [json.loads(line) for line in self.log.read_text().splitlines()] if self.log.exists() else []
 
@@ -194,10 +207,10 @@ async def kube(world: World) -> AsyncIterator[Kube]:
     await kube.create(NODES, fake_node(world.node, world.token))
     await kube.create(CLASSES, resource_class(world))
     await kube.create(TASKS, task(world))
-    beating = asyncio.create_task(heartbeat(kube, world.node))
+    world.beating = asyncio.create_task(heartbeat(kube, world.node))
     yield kube
-    beating.cancel()
-    await asyncio.gather(beating, return_exceptions=True)
+    world.beating.cancel()
+    await asyncio.gather(world.beating, return_exceptions=True)
     await clean_up(kube, world)
     await kube.close()
 
@@ -342,6 +355,32 @@ class Kubelet:
 
     def task(self, name: str) -> Object:
         return task(self.world, name)
+
+    def stop_beating(self) -> None:
+        self.world.beating.cancel()
+
+    async def forget(self, name: str) -> None:
+        """The kubelet's last word about a deleted pod: it is gone from the node."""
+
+        async def free() -> Object | None:
+            pod = await self.world.find(PODS, name)
+            return pod if pod is None or not pod["metadata"].get("finalizers") else {}
+
+        async def freed() -> bool:
+            return await free() != {}
+
+        await until(freed, f"pod {name} is released")
+        pod = await free()
+        if pod:
+            await self.world.kube.delete(PODS, pod, grace=0)
+
+    def stranger(self, name: str) -> Object:
+        """A pod that is nobody's, as restricted as the namespace wants it."""
+        profile = {"type": "RuntimeDefault"}
+        security = {"runAsNonRoot": True, "runAsUser": 1, "allowPrivilegeEscalation": False, "seccompProfile": profile}
+        security |= {"capabilities": {"drop": ["ALL"]}}
+        containers = [{"name": "x", "image": IMAGE, "securityContext": security}]
+        return obj(PODS, name, self.world.namespace, spec={"containers": containers, "nodeSelector": {"no": "where"}})
 
     async def pod(self, name: str, seconds: float = 90) -> Object:
         async def look() -> Object | None:

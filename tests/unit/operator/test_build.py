@@ -1,0 +1,268 @@
+"""What every pod and policy must and must not hold, whatever the run and the class ask for."""
+
+import json
+from typing import Any
+
+import pytest
+from fairtrial_operator import build, plans, policies
+from fairtrial_operator.build import PodSettings
+
+from fairtrial import names
+from fairtrial.documents import AgentPlan, EvaluationPlan, Probe, load
+from fairtrial.testing import (
+    CANDIDATE_IMAGE,
+    EVALUATOR_IMAGE,
+    PUBLIC_SHA256,
+    SEALED_SHA256,
+    SNAPSHOT_SHA256,
+    agent_report,
+    make_finished_run,
+    make_resource_class,
+    make_run,
+    make_task,
+)
+
+OURS = f"registry.example/ours@sha256:{'9' * 64}"
+PROBES = (Probe("api-server", "tcp", "10.0.0.1", 443),)
+SETTINGS = PodSettings(OURS, OURS, "http://10.0.0.5:8080", probes=PROBES)
+CLASS = make_resource_class(
+    runtimeClassName="gvisor",
+    nodeSelector={"pool": "trials"},
+    tolerations=[{"key": "trials", "operator": "Exists"}],
+    priorityClassName="low",
+    imagePullSecrets=[{"name": "registry"}],
+    hostUsers=False,
+)
+
+
+def agent(**spec: Any) -> dict[str, Any]:
+    return build.agent_pod(make_run(**spec), make_task(), CLASS, SETTINGS)
+
+
+def evaluator() -> dict[str, Any]:
+    return build.evaluator_pod(make_finished_run(), agent_report(), make_task(), CLASS, SETTINGS)
+
+
+PODS = pytest.mark.parametrize("pod", [agent(), evaluator(), agent(network={"modelProviderRef": {"name": "p"}})])
+
+
+def containers(pod: Any) -> list[Any]:
+    return [*pod["spec"]["initContainers"], *pod["spec"]["containers"]]
+
+
+def by_name(pod: Any, name: str) -> Any:
+    return next(one for one in containers(pod) if one["name"] == name)
+
+
+def mounts(pod: Any, container: str) -> dict[str, bool]:
+    """Path → whether it may be written to."""
+    return {one["mountPath"]: not one.get("readOnly", False) for one in by_name(pod, container)["volumeMounts"]}
+
+
+def audiences(pod: Any, container: str) -> list[str]:
+    mounted = {one["name"] for one in by_name(pod, container)["volumeMounts"]}
+    found = [v for v in pod["spec"]["volumes"] if v["name"] in mounted and "projected" in v]
+    return [source["serviceAccountToken"]["audience"] for v in found for source in v["projected"]["sources"]]
+
+
+# --- Pod Security restricted, and what we ask beyond it ---------------------------------------------------------------
+@PODS
+def test_every_container_is_restricted(pod: Any) -> None:
+    for one in containers(pod):
+        security = one["securityContext"]
+        assert security["allowPrivilegeEscalation"] is False
+        assert security["privileged"] is False
+        assert security["capabilities"] == {"drop": ["ALL"]}
+        assert security["runAsNonRoot"] is True
+        assert security["runAsUser"] == security["runAsGroup"] == names.USER_ID
+        assert security["readOnlyRootFilesystem"] is True
+        assert security["seccompProfile"] == {"type": "RuntimeDefault"}
+        assert "ports" not in one
+        assert one["terminationMessagePolicy"] == "File"
+
+
+@PODS
+def test_a_pod_touches_nothing_of_its_host_and_nothing_of_the_cluster(pod: Any) -> None:
+    spec = pod["spec"]
+    assert not {"hostNetwork", "hostPID", "hostIPC"} & set(spec)
+    assert {kind for volume in spec["volumes"] for kind in volume if kind != "name"} <= {"emptyDir", "projected"}
+    assert spec["automountServiceAccountToken"] is False
+    assert spec["enableServiceLinks"] is False
+    assert spec["serviceAccountName"] == names.SERVICE_ACCOUNT
+    assert (spec["dnsPolicy"], spec["dnsConfig"]) == ("None", {"nameservers": ["127.0.0.1"]})
+    assert spec["restartPolicy"] == "Never"
+
+
+@PODS
+def test_every_container_and_every_scratch_volume_has_its_limits(pod: Any) -> None:
+    for one in containers(pod):
+        assert set(one["resources"]["limits"]) == {"cpu", "memory", "ephemeral-storage"}
+        assert set(one["resources"]["requests"]) == {"cpu", "memory", "ephemeral-storage"}
+    for volume in pod["spec"]["volumes"]:
+        assert "projected" in volume or volume["emptyDir"]["sizeLimit"]
+
+
+@PODS
+def test_a_pod_is_the_runs_own_and_says_what_it_is(pod: Any) -> None:
+    (owner,) = pod["metadata"]["ownerReferences"]
+    assert (owner["kind"], owner["controller"]) == ("BenchmarkRun", True)
+    assert pod["metadata"]["labels"][names.MANAGED_BY_LABEL] == names.MANAGED_BY
+    assert pod["metadata"]["labels"][names.RUN_LABEL] == "run-1"
+
+
+@PODS
+def test_the_class_decides_placement(pod: Any) -> None:
+    spec = pod["spec"]
+    assert spec["runtimeClassName"] == "gvisor"
+    assert spec["nodeSelector"] == {"pool": "trials"}
+    assert spec["tolerations"] == [{"key": "trials", "operator": "Exists"}]
+    assert spec["priorityClassName"] == "low"
+    assert spec["imagePullSecrets"] == [{"name": "registry"}]
+    assert spec["hostUsers"] is False
+
+
+def test_a_plain_class_adds_no_field() -> None:
+    pod = build.agent_pod(make_run(), make_task(), make_resource_class(), SETTINGS)
+
+    assert not {"runtimeClassName", "nodeSelector", "tolerations", "hostUsers"} & set(pod["spec"])
+
+
+# --- who may do what --------------------------------------------------------------------------------------------------
+def test_the_agent_holds_no_token_and_no_address_without_a_provider() -> None:
+    pod = agent()
+
+    assert audiences(pod, "agent") == []
+    assert {one["name"] for one in by_name(pod, "agent")["env"]} == set(names.RUNTIME_ENV)
+
+
+def test_with_a_provider_the_agent_gets_that_capability_alone() -> None:
+    assert audiences(agent(network={"modelProviderRef": {"name": "p"}}), "agent") == [names.AUDIENCE_PROVIDER]
+
+
+def test_each_helper_holds_its_own_capability_alone() -> None:
+    assert audiences(agent(), "fetch") == [names.AUDIENCE_FETCH]
+    assert audiences(agent(), "record") == [names.AUDIENCE_RECORD]
+    assert audiences(evaluator(), "fetch") == [names.AUDIENCE_EVALUATE]
+    assert audiences(evaluator(), "record") == [names.AUDIENCE_RECORD]
+    assert audiences(evaluator(), "checks") == []
+
+
+@PODS
+def test_a_token_never_hides_the_channel(pod: Any) -> None:
+    """/var/run is a link to /run in most images: two mounts must not meet behind it."""
+    for one in containers(pod):
+        paths = [mount["mountPath"].replace("/var/run", "/run") for mount in one["volumeMounts"]]
+        assert len(paths) == len(set(paths))
+
+
+def test_nothing_sealed_is_in_an_agent_pod() -> None:
+    text = json.dumps(agent())
+
+    assert SEALED_SHA256 not in text
+    assert EVALUATOR_IMAGE not in text
+    assert "/sealed" not in text
+
+
+def test_only_fetch_writes_what_everybody_relies_on() -> None:
+    for pod, main in ((agent(), "agent"), (evaluator(), "checks")):
+        assert mounts(pod, "fetch")[names.SHARED_DIR]
+        assert not mounts(pod, "record")[names.SHARED_DIR]
+        assert not mounts(pod, main)[names.SHARED_DIR]
+
+
+def test_the_checks_can_not_write_what_they_are_judged_by_and_the_recorder_keeps_its_own() -> None:
+    pod = evaluator()
+
+    assert not mounts(pod, "checks")[names.SEALED_DIR]
+    assert not mounts(pod, "checks")[names.BASE_DIR]
+    assert names.SPOOL_DIR not in mounts(pod, "checks")
+    assert names.SPOOL_DIR not in mounts(agent(), "agent")
+
+
+def test_the_recorder_is_a_sidecar_that_starts_before_the_agent_and_ends_after_it() -> None:
+    fetch, record = agent()["spec"]["initContainers"]
+
+    assert (fetch["name"], "restartPolicy" in fetch) == ("fetch", False)
+    assert (record["name"], record["restartPolicy"]) == ("record", "Always")
+
+
+def test_images_are_the_ones_that_were_pinned() -> None:
+    assert by_name(agent(), "agent")["image"] == CANDIDATE_IMAGE
+    assert by_name(evaluator(), "checks")["image"] == EVALUATOR_IMAGE
+
+
+def test_only_the_agent_pod_waits_for_our_finalizer() -> None:
+    assert agent()["metadata"]["finalizers"] == [names.POD_FINALIZER]
+    assert "finalizers" not in evaluator()["metadata"]
+
+
+def test_the_kubelet_has_time_for_every_phase() -> None:
+    pod, deadlines = agent(), CLASS.spec.deadlines
+    steps = sum(step.wall_seconds for step in make_task().spec.steps)
+
+    assert pod["spec"]["activeDeadlineSeconds"] > steps + deadlines.pulling_seconds + deadlines.upload_seconds
+    assert pod["spec"]["terminationGracePeriodSeconds"] >= deadlines.snapshot_seconds + deadlines.upload_seconds
+
+
+# --- plans ------------------------------------------------------------------------------------------------------------
+def test_a_pod_is_told_its_plan_its_gateway_and_itself() -> None:
+    env = {one["name"]: one for one in by_name(agent(), "fetch")["env"]}
+
+    plan = load(AgentPlan, env[names.ENV_PLAN]["value"])
+    assert plan.bundle_sha256 == PUBLIC_SHA256
+    assert plan.probes == list(PROBES)
+    assert env[names.ENV_GATEWAY]["value"] == "http://10.0.0.5:8080"
+    assert env["FAIRTRIAL_POD_UID"]["valueFrom"]["fieldRef"]["fieldPath"] == "metadata.uid"
+
+
+def test_an_evaluator_is_told_the_digests_of_the_acceptance() -> None:
+    env = {one["name"]: one for one in by_name(evaluator(), "fetch")["env"]}
+
+    plan = load(EvaluationPlan, env[names.ENV_PLAN]["value"])
+    assert (plan.sealed_sha256, plan.snapshot_sha256) == (SEALED_SHA256, SNAPSHOT_SHA256)
+
+
+def test_placeholders_are_filled_once_so_that_a_prompt_may_speak_of_them() -> None:
+    task = make_task(steps=[{"name": "one", "prompt": "Say {step} and {prompt}.", "wallSeconds": 60}])
+    run = make_run(candidate={"argv": ["/bin/agent", "{step}:{prompt}", "{taskFile}", "{other}"], "stdin": "prompt"})
+
+    (step,) = plans.steps(run, task)
+
+    assert step.argv == ["/bin/agent", "one:Say {step} and {prompt}.", names.TASK_FILE, "{other}"]
+    assert step.stdin == "Say {step} and {prompt}."
+
+
+def test_a_cap_scales_all_steps_alike() -> None:
+    assert plans.capped([60, 120], None) == [60, 120]
+    assert plans.capped([60, 120], 180) == [60, 120]
+    assert plans.capped([60, 120], 90) == [30, 60]
+    assert plans.capped([1, 1000], 10) == [1, 9]
+
+
+# --- policies ---------------------------------------------------------------------------------------------------------
+def test_everything_is_denied_both_ways_to_every_pod() -> None:
+    spec = policies.deny_all("trials")["spec"]
+
+    assert spec == {"podSelector": {}, "policyTypes": ["Ingress", "Egress"]}
+
+
+def test_the_only_way_out_is_the_gateways_port() -> None:
+    spec = policies.allow_gateway("trials", "fairtrial")["spec"]
+
+    assert spec["policyTypes"] == ["Egress"]
+    (rule,) = spec["egress"]
+    assert rule["ports"] == [{"protocol": "TCP", "port": 8080}]
+    (peer,) = rule["to"]
+    assert peer["namespaceSelector"]["matchLabels"] == {"kubernetes.io/metadata.name": "fairtrial"}
+    assert peer["podSelector"]["matchLabels"] == {names.GATEWAY_LABEL: "true"}
+
+
+@PODS
+def test_the_policy_selects_the_pods_that_are_really_made(pod: Any) -> None:
+    (rule,) = policies.allow_gateway("trials", "fairtrial")["spec"]["podSelector"]["matchExpressions"]
+
+    assert pod["metadata"]["labels"][rule["key"]] in rule["values"]
+
+
+def test_the_account_has_no_token() -> None:
+    assert policies.service_account("trials")["automountServiceAccountToken"] is False

@@ -1,0 +1,52 @@
+import pytest
+from fairtrial_operator import settings
+
+from fairtrial.documents import Probe
+from fairtrial.errors import InvalidInput
+
+IMAGE = f"registry.example/x@sha256:{'1' * 64}"
+GOOD = {
+    "FAIRTRIAL_NAMESPACE": "fairtrial",
+    "FAIRTRIAL_RUNNER_IMAGE": IMAGE,
+    "FAIRTRIAL_EVALUATOR_IMAGE": IMAGE,
+    "FAIRTRIAL_GATEWAY_URL": "http://10.0.0.5:8080",
+}
+
+
+def test_little_must_be_set() -> None:
+    found = settings.load(GOOD)
+
+    assert found.selects({"fairtrial.dev/enabled": "true"})
+    assert not found.selects({"fairtrial.dev/enabled": "other"})
+    assert not found.selects({})
+    assert (found.gateway_namespace, found.release_after_seconds, found.token_seconds) == ("fairtrial", 900, 3600)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("FAIRTRIAL_NAMESPACE", ""),
+        ("FAIRTRIAL_RUNNER_IMAGE", "runner:latest"),
+        ("FAIRTRIAL_NAMESPACE_SELECTOR", "enabled"),
+        ("FAIRTRIAL_TOKEN_SECONDS", "60"),
+        ("FAIRTRIAL_LEASE_SECONDS", "soon"),
+        ("FAIRTRIAL_PROBES", "[{]"),
+        ("FAIRTRIAL_PROBES", '[{"name": "x", "kind": "icmp", "host": "h", "port": 1}]'),
+    ],
+)
+def test_what_is_wrong_is_named(name: str, value: str) -> None:
+    with pytest.raises(InvalidInput, match=name):
+        settings.load(GOOD | {name: value})
+
+
+def test_the_api_server_and_the_clusters_dns_are_always_probed() -> None:
+    cluster = {"KUBERNETES_SERVICE_HOST": "10.0.0.1", "FAIRTRIAL_CLUSTER_DNS": "10.0.0.10"}
+    listed = {"FAIRTRIAL_PROBES": '[{"name": "metadata", "kind": "tcp", "host": "169.254.169.254", "port": 80}]'}
+
+    found = settings.load(GOOD | cluster | listed).probes
+
+    assert found == (
+        Probe("api-server", "tcp", "10.0.0.1", 443),
+        Probe("cluster-dns", "udp-dns", "10.0.0.10", 53),
+        Probe("metadata", "tcp", "169.254.169.254", 80),
+    )
