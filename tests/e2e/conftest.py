@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 import yaml
-from examples.demo import __main__ as demo
-from examples.demo.install import ROOT, Target, install
 
 import local_cluster
+from examples.demo import __main__ as demo
+from examples.demo.install import ROOT, Target, install
 from fairtrial.cli.kubectl import Kubectl
 from fairtrial.cli.watch import is_recorded
 from fairtrial.evidence import layout

@@ -130,7 +130,7 @@ def test_a_deleted_run_still_gets_its_record(world: World) -> None:
 def test_a_namespace_can_be_deleted_with_a_run_in_it_and_the_record_stays(world: World) -> None:
     namespace = f"e2e-gone-{uuid.uuid4().hex[:6]}"
     make_namespace(Kubectl(), namespace)
-    from examples.demo import __main__ as demo  # noqa: PLC0415
+    from examples.demo import __main__ as demo
 
     demo.push_tasks(world.target, namespace)
     there = World(world.target, namespace)

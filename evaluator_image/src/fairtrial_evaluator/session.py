@@ -150,9 +150,11 @@ class Session:
         return {path: data for path, (_, data) in self.remote.select(tree, patterns, contents=True).items()}
 
     def _run(self, check: str, planned: Planned) -> Outcome:
-        if time.monotonic() > self.deadline:
+        wanted, left = planned.invocation.timeout_seconds, int(self.deadline - time.monotonic())
+        if left < 1:
             raise EvaluationStopped(f"before {check}, {planned.invocation.label}")
-        outcome = self.remote.run(planned.invocation, planned.files(self.sealed))
+        invocation = dataclasses.replace(planned.invocation, timeout_seconds=min(wanted, left))
+        outcome = self.remote.run(invocation, planned.files(self.sealed))
         folder = f"results/{check}/{planned.invocation.label}"
         raw = documents.dump(outcome.raw)
         self._kept.append(self.evidence.put(f"{folder}/invocation.json", raw, "application/json"))
@@ -160,6 +162,9 @@ class Session:
             if data := getattr(outcome, name):
                 self._kept.append(self.evidence.put(f"{folder}/{name}.txt", data, "application/octet-stream"))
         self._ran.append(outcome)
+        if outcome.raw.timed_out and left < wanted:
+            # It had less than its own time: that it did not end says nothing about the submission.
+            raise EvaluationStopped(f"in {check}, {planned.invocation.label}")
         return outcome
 
 

@@ -56,6 +56,7 @@ async def serve(settings: Settings, s3: S3Settings) -> None:
         max_line_size=HEADER_BYTES,
         max_field_size=HEADER_BYTES,
         shutdown_timeout=1.0,
+        read_bufsize=int(__import__("os").environ.get("READBUF", 65536)),
     )
     await runner.setup()
     assert runner.server is not None

@@ -57,6 +57,8 @@ def _namespace(run: BenchmarkRun, namespace: NamespaceView | None) -> Refusal | 
             Reason.NAMESPACE_NOT_ENABLED,
             f"Namespace {name} does not take part. Run: kubectl label namespace {name} {names.NAMESPACE_LABEL}=true",
         )
+    if namespace.terminating:
+        return Refusal(Reason.NAMESPACE_NOT_ENABLED, f"Namespace {name} is being deleted.")
     enforced = namespace.labels.get(PSS_LABEL)
     if enforced != "restricted":
         return Refusal(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairtrial import names
-from fairtrial.api import BenchmarkRun, BenchmarkTask, ResourceClass
+from fairtrial.api import BenchmarkRun, BenchmarkTask, ResourceClass, quantity_value
 from fairtrial.documents import AgentReport, Probe, dump
 from fairtrial_operator import plans
 
@@ -16,7 +16,8 @@ Object = dict[str, Any]
 
 SLACK_SECONDS = 120  # between what the deadlines add up to and the kubelet's own limit for the whole pod
 SIDECAR_REQUESTS = {"cpu": "50m", "memory": "64Mi", "ephemeral-storage": "64Mi"}
-SHARED_SIZE, CHANNEL_SIZE = "512Mi", "1Mi"
+RUNTIME_BYTES = 512 * 1024 * 1024  # of the shared volume, for all but the public archive itself
+CHANNEL_SIZE = "1Mi"
 POD_UID = "FAIRTRIAL_POD_UID"
 
 _SECURE = {
@@ -59,7 +60,7 @@ def agent_pod(run: BenchmarkRun, task: BenchmarkTask, resource_class: ResourceCl
     """The agent's pod: fetch lays out, the agent works, record observes from its own container."""
     spec, deadlines = resource_class.spec, resource_class.spec.deadlines
     plan = plans.agent_plan(run, task, resource_class, settings.probes)
-    shared, channel, spool = _shared(), _channel(), _spool(spec.workspace_size)
+    shared, channel, spool = _shared(spec.workspace_size), _channel(), _spool(spec.workspace_size)
     work = _scratch("work", names.WORKSPACE_DIR, spec.workspace_size)
     home = _scratch("home", names.HOME_DIR, spec.home_size)
     tmp = _scratch("tmp", "/tmp", spec.tmp_size)  # noqa: S108 — a path in the pod
@@ -78,7 +79,7 @@ def agent_pod(run: BenchmarkRun, task: BenchmarkTask, resource_class: ResourceCl
         "fairtrial_runner.record",
         told,
         [shared.at(), work.at(write=True), channel.at(write=True), spool.at(write=True), record_token.at()],
-        spool,
+        [spool, shared],
     )
     agent = _untrusted(
         names.CONTAINER_AGENT,
@@ -113,7 +114,7 @@ def evaluator_pod(
     spec, deadlines = resource_class.spec, resource_class.spec.deadlines
     assert run.status.task is not None
     plan = plans.evaluation_plan(run, report, task, resource_class)
-    shared, channel, spool = _shared(), _channel(), _spool(spec.workspace_size)
+    shared, channel, spool = _shared(spec.workspace_size), _channel(), _spool(spec.workspace_size)
     base = _scratch("base", names.BASE_DIR, spec.workspace_size)
     sealed = _scratch("sealed", names.SEALED_DIR, spec.workspace_size)
     work = _scratch("work", names.WORKSPACE_DIR, spec.workspace_size)
@@ -134,7 +135,7 @@ def evaluator_pod(
         "fairtrial_evaluator.record",
         told,
         [shared.at(), base.at(), sealed.at(), channel.at(write=True), spool.at(write=True), record_token.at()],
-        spool,
+        [spool, shared, base, sealed],
     )
     checks = _untrusted(
         names.CONTAINER_CHECKS,
@@ -244,11 +245,12 @@ def _helper(name: str, image: str, module: str, env: list[Object], mounts: list[
     return made | {"resources": {"requests": SIDECAR_REQUESTS, "limits": limits}}
 
 
-def _sidecar(image: str, module: str, env: list[Object], mounts: list[Object], spool: Volume) -> Object:
-    env = [*env, {"name": "TMPDIR", "value": spool.path}]
+def _sidecar(image: str, module: str, env: list[Object], mounts: list[Object], ours: Sequence[Volume]) -> Object:
+    env = [*env, {"name": "TMPDIR", "value": names.SPOOL_DIR}]
     made = _helper(names.CONTAINER_RECORD, image, module, env, mounts) | {"restartPolicy": "Always"}
-    # The kubelet weighs all volumes against the sum of the containers' limits: the spool is not at the agent's cost.
-    made["resources"]["limits"]["ephemeral-storage"] = spool.source["emptyDir"]["sizeLimit"]
+    # The kubelet weighs all volumes against the sum of the containers' limits: ours are not at the agent's cost.
+    room = sum(quantity_value(volume.source["emptyDir"]["sizeLimit"]) for volume in ours)
+    made["resources"]["limits"]["ephemeral-storage"] = str(int(room))
     return made
 
 
@@ -278,8 +280,9 @@ def _scratch(name: str, path: str, size: str) -> Volume:
     return Volume(name, path, {"emptyDir": {"sizeLimit": size}})
 
 
-def _shared() -> Volume:
-    return _scratch("shared", names.SHARED_DIR, SHARED_SIZE)
+def _shared(workspace_size: str) -> Volume:
+    """Holds the runtime and the public archive, which is no larger than the workspace that it is laid out in."""
+    return _scratch("shared", names.SHARED_DIR, str(int(quantity_value(workspace_size)) + RUNTIME_BYTES))
 
 
 def _channel() -> Volume:

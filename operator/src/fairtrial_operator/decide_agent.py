@@ -17,6 +17,7 @@ from fairtrial_operator.stages import (
     is_cancelled,
     never_created,
     seconds_since,
+    should_stop,
     wait_for_creation,
     wait_for_report,
     write_or,
@@ -35,7 +36,7 @@ _WORTH_JUDGING = frozenset({"finished", "deadline", "launch_lost", "start_failed
 
 def decide_agent(run: BenchmarkRun, seen: Seen, now: datetime) -> Decision:
     """Choose the next step until the agent's part is over."""
-    if run.stop_requested and not is_cancelled(run):
+    if should_stop(run, seen):
         return acknowledge_stop(run, now)
     pod = seen.agent
     if pod is None:

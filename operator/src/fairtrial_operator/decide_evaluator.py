@@ -17,6 +17,7 @@ from fairtrial_operator.stages import (
     never_created,
     retry_or_release,
     seconds_since,
+    should_stop,
     wait_for_creation,
     wait_for_report,
     write_or,
@@ -25,7 +26,7 @@ from fairtrial_operator.stages import (
 
 def decide_evaluator(run: BenchmarkRun, seen: Seen, now: datetime) -> Decision:
     """Choose the next step until the evaluation is over."""
-    if run.stop_requested and not is_cancelled(run):
+    if should_stop(run, seen):
         return acknowledge_stop(run, now)
     pod = seen.evaluator
     if pod is None:

@@ -24,6 +24,7 @@ class NamespaceKeeper:
         view = namespace_view(self._state, self._settings, name)
         if view is None or not view.selected or view.terminating:
             self._state.accounts.discard(name)
+            self._state.wake_namespace(name)
         else:
             await self._prepare(name)
         self._state.referenced_changed("Namespace", Key("", name))

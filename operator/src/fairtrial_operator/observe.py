@@ -82,17 +82,18 @@ class Observer:
         spec, namespace, state = run.spec, run.metadata.namespace, self._state
         if run.recorded or evaluation_over(run.status):
             return References(None, None, None)
+        view = namespace_view(state, self._settings, namespace)
         task = await self._find(BenchmarkTask, TASKS, state.tasks, Key(namespace, spec.task_ref.name))
         found = await self._find(ResourceClass, CLASSES, state.classes, Key("", spec.resource_class_name))
         if is_true(run.status.conditions, ACCEPTED):
-            return References(None, task, found)
+            return References(view, task, found)
         provider = spec.network.model_provider_ref
         cohort = None
         if spec.cohort_ref is not None:
             key = Key(namespace, spec.cohort_ref.name)
             cohort = await self._find(BenchmarkCohort, COHORTS, state.cohorts, key)
         return References(
-            namespace=namespace_view(state, self._settings, namespace),
+            namespace=view,
             task=task,
             resource_class=found,
             provider_found=provider is None

@@ -42,6 +42,15 @@ def has_evaluation_report(status: BenchmarkRunStatus) -> bool:
     return found is not None and found.reason in {Reason.JUDGED, Reason.EVALUATOR_FAILED}
 
 
+def should_stop(run: BenchmarkRun, seen: Seen) -> bool:
+    """Whether somebody asked for the run's end, by cancelling it, or by deleting it or its namespace, and we have not
+    yet said that we know. A namespace deletes its pods first, and its runs only when the pods are gone.
+    """
+    namespace = seen.references.namespace
+    leaving = namespace is not None and namespace.terminating
+    return (run.stop_requested or leaving) and not is_cancelled(run)
+
+
 def is_cancelled(run: BenchmarkRun) -> bool:
     """Whether the operator has acted on a request to stop; what is asked for later changes nothing."""
     return run.status.timestamps.cancelled is not None

@@ -70,6 +70,12 @@ class State:
         for waiting in self._waiting.pop((kind, key), ()):
             self.queue.add(waiting)
 
+    def wake_namespace(self, name: str) -> None:
+        """Make all runs of a namespace due."""
+        for raw in self.runs:
+            if raw["metadata"]["namespace"] == name:
+                self.queue.add(run_key(key_of(raw)))
+
     def wait_for_references(self, run: BenchmarkRun) -> None:
         """Remember what a run that is not accepted waits for."""
         if is_true(run.status.conditions, ACCEPTED):

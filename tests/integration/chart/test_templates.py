@@ -185,4 +185,4 @@ def test_a_value_that_does_not_fit_is_refused_and_named(
     done = template(changed(path, value))
 
     assert done.returncode != 0
-    assert path.split(".")[-1] in done.stderr or path.split(".")[0] in done.stderr
+    assert path.rsplit(".", maxsplit=1)[-1] in done.stderr or path.split(".", maxsplit=1)[0] in done.stderr

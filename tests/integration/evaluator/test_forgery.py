@@ -33,7 +33,7 @@ FIND_RESULTS = (
 )
 
 
-def judge(tmp_path: Path, files: dict[str, str], *, timeout: int = 60) -> EvaluationReport:
+def judge(tmp_path: Path, files: dict[str, str], *, timeout: int = 60, wall: float = 600) -> EvaluationReport:
     check = Check(
         name="behaviour",
         kind="junit",
@@ -52,7 +52,7 @@ def judge(tmp_path: Path, files: dict[str, str], *, timeout: int = 60) -> Evalua
     )  # fmt: skip
     base, submission = written(tmp_path / "base", FIXTURE), written(tmp_path / "submission", FIXTURE | files)
     task = LocalTask(public, evaluation, {"tests/test_hidden.py": HIDDEN.encode()}, base)
-    return evaluate_locally(task, submission, launcher=[sys.executable])
+    return evaluate_locally(task, submission, launcher=[sys.executable], wall_seconds=wall)
 
 
 def written(folder: Path, files: dict[str, str]) -> Path:
@@ -154,3 +154,9 @@ def test_code_cannot_reach_the_sealed_part_of_the_judge(tmp_path: Path) -> None:
         "assert {p.name for p in found} <= {'calc.py', 'test_hidden.py'}, found\n"
     )
     assert judge(tmp_path, {"src/calc.py": code + RIGHT}).verdict == "passed"
+
+
+def test_a_check_cut_short_by_the_whole_evaluation_s_deadline_is_an_error(tmp_path: Path) -> None:
+    report = judge(tmp_path, {"src/calc.py": "while True: pass"}, wall=3)
+
+    assert (report.verdict, report.reason) == ("error", "evaluation_deadline: in behaviour, submission")

@@ -164,6 +164,8 @@ def cluster_environ() -> dict[str, str]:
         cluster = local_cluster.current()
     except (OSError, FairtrialError, RuntimeError) as error:
         pytest.skip(f"the local cluster is not up: {error}")
+    if cluster is None:
+        pytest.skip("the local cluster is not up")
     s3.make_bucket(BUCKET, lock=False)
     told = subprocess.run([sys.executable, "-m", "local_cluster", "env"], cwd=ROOT, capture_output=True, check=True)
     exports = dict(

@@ -58,5 +58,5 @@ def witnessed_put(self: S3Store, key: str, *rest: Any, **more: Any) -> Any:
 
 
 Kube._write = witnessed_write  # type: ignore[method-assign]
-S3Store.put = witnessed_put  # type: ignore[method-assign]
+S3Store.put = witnessed_put  # type: ignore[method-assign, assignment]
 runpy.run_module("fairtrial_operator", run_name="__main__")

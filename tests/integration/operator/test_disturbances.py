@@ -87,7 +87,7 @@ async def test_a_run_cancelled_before_it_has_a_pod_is_recorded(world: Any, kubel
 
     await world.change(RUNS, "run-1", {"spec": {"cancel": {"reason": "never mind"}}})
 
-    await world.released()
+    await world.recorded()
     assert classification(world, suspended)["outcome"] == "cancelled"
     assert await world.find(PODS, "run-1-agent") is None
 
@@ -116,7 +116,7 @@ async def test_quota_is_waited_for(world: Any, kube: Any, kubelet: Any, operator
 
 
 async def test_no_capacity_shows_the_schedulers_words_within_seconds_and_ends_by_its_deadline(
-    world: Any, operators: Any
+    world: Any, kube: Any, operators: Any
 ) -> None:
     nowhere = await world.create_class(
         f"{world.value}-nowhere", nodeSelector={"nowhere": "1"}, deadlines={"schedulingSeconds": 8}

@@ -76,7 +76,8 @@ def pod(role: str = "agent", *, phase: str = "Running", scheduled: bool = True, 
 
 def seen(**changes: Any) -> Seen:
     """What is observed: good references, the finalizer in place, nothing else."""
-    return Seen(**({"references": FOUND, "settings": SETTINGS, "finalizers": (names.RUN_FINALIZER,)} | changes))
+    good: dict[str, Any] = {"references": FOUND, "settings": SETTINGS, "finalizers": (names.RUN_FINALIZER,)}
+    return Seen(**(good | changes))
 
 
 def after(run: BenchmarkRun, observed: Seen, now: datetime = NOON) -> BenchmarkRun:

@@ -26,7 +26,7 @@ from fairtrial.evidence.record import load_record
 from fairtrial.testing import agent_report, evaluation_report, make_run, make_task
 
 ABSENT = Report("absent")
-CANCEL = {"cancel": {"reason": "enough"}}
+CANCEL: dict[str, Any] = {"cancel": {"reason": "enough"}}
 
 
 def say(run: BenchmarkRun, kind: str) -> tuple[str, str]:
@@ -267,7 +267,7 @@ def test_another_owners_pod_of_that_name_is_left_alone_and_named(at: Any) -> Non
     decision = decide(make_run(), at.seen(refused=refused), at.NOON)
 
     status = status_after(decision)
-    assert find_condition(status.conditions, "AgentStarted").reason == "PodRefused"
+    assert say(make_run().model_copy(update={"status": status}), "AgentStarted")[1] == "PodRefused"
     assert decision.event is not None
 
 
@@ -448,6 +448,15 @@ def test_a_run_cancelled_during_its_evaluation_loses_its_evaluator(at: Any) -> N
     assert load_record(action.data).classification.outcome == "cancelled"
 
 
+def test_a_namespace_that_is_deleted_stops_its_runs_although_they_are_not_deleted_yet(at: Any) -> None:
+    leaving = replace(at.FOUND, namespace=NamespaceView("trials", at.LABELS, True, True, terminating=True))
+
+    run = at.after(at.running(), at.seen(agent=gone_later(at.pod()), references=leaving))
+
+    assert run.status.timestamps.cancelled is not None
+    assert decide(run, at.seen(agent=gone_later(at.pod()), references=leaving), at.NOON).action is None
+
+
 def test_a_stray_evaluator_of_a_run_that_needs_none_is_removed(at: Any) -> None:
     run = at.after(cancelled(at.running()), at.seen(agent=at.pod()))
     run = at.after(run, at.seen(agent=at.pod(phase="Failed"), agent_report=at.PRESENT, evaluator=at.pod("evaluator")))
@@ -488,7 +497,7 @@ def test_another_record_under_the_key_is_an_integrity_error_and_never_overwritte
 
     decision = decide(at.evaluated(), observed, at.NOON)
 
-    assert find_condition(status_after(decision).conditions, "Recorded").reason == "RecordConflict"
+    assert say(make_run().model_copy(update={"status": status_after(decision)}), "Recorded")[1] == "RecordConflict"
     assert decision.event is not None
     assert status_after(decision).record is None
 

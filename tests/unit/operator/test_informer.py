@@ -30,7 +30,8 @@ class ScriptedApi:
 
     async def watch(self, resource: Resource, version: str, *, selector: str, silence: float) -> AsyncIterator[Object]:
         self.watched_from.append(version)
-        for item in self.watches.pop(0) if self.watches else [None]:
+        script: list[Any] = self.watches.pop(0) if self.watches else [None]
+        for item in script:
             if item is None:
                 await asyncio.Event().wait()
             if isinstance(item, Exception):

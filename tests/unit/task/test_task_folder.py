@@ -34,9 +34,8 @@ def test_every_kind_of_new_task_is_valid_and_leaks_nothing(tmp_path: Path, kind:
     task = load(tmp_path / "t")
 
     with complete(task) as found:
-        public = {
-            f"project/{p.relative_to(found.project)}": p.read_bytes() for p in found.project.rglob("*") if p.is_file()
-        }
+        files = [path for path in found.project.rglob("*") if path.is_file()]
+        public = {f"project/{path.relative_to(found.project)}": path.read_bytes() for path in files}
         public["TASK.md"] = (tmp_path / "t/TASK.md").read_bytes()
         assert find_leaks(public, found.sealed_files(), task.evaluation) == []
     assert task.file.family == kind
@@ -70,7 +69,10 @@ def test_mistakes_are_refused_with_file_and_field(folder: Path, file: str, old: 
 def test_what_the_evaluation_names_must_be_there(folder: Path) -> None:
     (folder / "sealed/tests/test_parse_hidden.py").unlink()
 
-    with pytest.raises(InvalidInput, match="sealed/tests/test_parse_hidden.py does not exist"), complete(load(folder)):
+    with (
+        pytest.raises(InvalidInput, match=r"sealed/tests/test_parse_hidden\.py does not exist"),
+        complete(load(folder)),
+    ):
         pass
 
 
