@@ -71,13 +71,17 @@ ENV_PLAN = "FAIRTRIAL_PLAN"
 
 
 def runtime_command(module: str) -> list[str]:
-    """The argv that runs `module` with the self-contained runtime in any Linux image, whatever libc it has or lacks."""
+    """The argv that runs `module` with the self-contained runtime in any Linux image, whatever libc it has or lacks.
+
+    -I: nothing that the image sets (PYTHONPATH, PYTHONHOME …) reaches the interpreter; it finds its library beside it.
+    """
     library = f"{RUNTIME_DIR}/lib"
-    return [f"{library}/ld-linux-x86-64.so.2", "--library-path", library, f"{RUNTIME_DIR}/bin/python3", "-m", module]
+    return [f"{library}/ld-linux-x86-64.so.2", "--library-path", library, f"{RUNTIME_DIR}/bin/python3", "-IBm", module]
 
 
-# The runtime finds its standard library by PYTHONHOME; launch removes these before anything of the candidate starts.
-RUNTIME_ENV = {"PYTHONHOME": RUNTIME_DIR, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONSAFEPATH": "1"}
+# The loader obeys these whatever it is told, and an image's libraries do not fit the runtime: they are emptied for the
+# container, and launch does not pass them on. Everything else of the image's environment reaches the candidate.
+RUNTIME_ENV = {"LD_PRELOAD": "", "LD_AUDIT": ""}
 
 # --- the sealed part's canary -----------------------------------------------------------------------------------------
 # Every sealed part holds one. The pattern is public, the value is not: whatever matches in an agent's pod is a leak.

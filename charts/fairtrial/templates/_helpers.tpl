@@ -13,6 +13,8 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 {{/* Everything that Pod Security `restricted` asks of a pod, and a user that is not root. */}}
 {{- define "fairtrial.podSecurity" -}}
 automountServiceAccountToken: true
+# Variables that the kubelet makes for Services, such as FAIRTRIAL_GATEWAY_PORT, look like settings of ours.
+enableServiceLinks: false
 securityContext:
   runAsNonRoot: true
   runAsUser: 65532

@@ -55,8 +55,8 @@ async def serve(settings: Settings, s3: S3Settings) -> None:
         lingering_time=LINGER_SECONDS,
         max_line_size=HEADER_BYTES,
         max_field_size=HEADER_BYTES,
+        auto_decompress=False,
         shutdown_timeout=1.0,
-        read_bufsize=int(__import__("os").environ.get("READBUF", 65536)),
     )
     await runner.setup()
     assert runner.server is not None

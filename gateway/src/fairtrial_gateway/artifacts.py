@@ -73,6 +73,8 @@ class Artifacts:
         name = request.match_info["name"]
         admitted = await self._access.admit(request, may_write_artifact, name)
         expected = announced_sha256(request.headers.get("Content-Digest"))
+        if request.headers.get("Content-Encoding", "identity") != "identity":
+            raise Refused(415, "Encoded", "Bodies are stored as they are: send this one without Content-Encoding.")
         self._check_size(request.content_length or 0)
         with self.slots.take(admitted.caller.pod_uid):
             stored = await self._receive(request, admitted, name, expected)
@@ -83,7 +85,8 @@ class Artifacts:
         run, store = admitted.run, self._threads.store
         key = self._layout.run(run.namespace, run.name, run.uid, run.cohort).artifact(name)
         media_type = request.content_type if _MEDIA_TYPE.fullmatch(request.content_type) else OCTETS
-        sender = PartSender(self._threads, store.open_upload(key, media_type=media_type, sha256=expected))
+        upload = store.open_upload(key, media_type=media_type, sha256=expected)
+        sender = PartSender(self._threads, upload, request.content_length)
         started = time.monotonic()
         try:
             async with asyncio.timeout(self._settings.upload_seconds):
@@ -113,6 +116,8 @@ class Artifacts:
                     break
                 received += len(chunk)
                 self._check_size(received)
+                if request.content_length is not None and received > request.content_length:
+                    raise Refused(400, "BodyTooLong", "More bytes came than Content-Length says; nothing was stored.")
                 await sender.feed(chunk)
         except (aiohttp.ClientError, ConnectionError, aiohttp.http.HttpProcessingError) as error:
             raise Refused(400, "BodyCut", "The connection ended before the body did; nothing was stored.") from error

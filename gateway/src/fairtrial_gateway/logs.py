@@ -20,7 +20,7 @@ class JsonLines(logging.Formatter):
             "event": record.getMessage(),
             **getattr(record, "facts", {}),
         }
-        if record.exc_info and not record.name.startswith("aiohttp"):
+        if record.exc_info:
             line["trace"] = self.formatException(record.exc_info)
         return json.dumps(line, ensure_ascii=True, default=str)
 

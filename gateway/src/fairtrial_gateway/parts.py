@@ -1,7 +1,8 @@
 """The blocking store behind an asynchronous server, with memory bounded whatever clients do.
 
 An upload fills one part, and only with a place among the writers does it go on its way. Writers are few for all uploads
-together, so the gateway holds (uploads + writers) x 8 MiB at most.
+together, so the gateway holds (uploads + writers) x 8 MiB at most. Buffers are used again: fresh memory for each part
+costs more than hashing it.
 """
 
 import asyncio
@@ -21,11 +22,22 @@ class StoreThreads:
     def __init__(self, store: ObjectStore, threads: int, writers: int) -> None:
         self.store = store
         self.writers = asyncio.Semaphore(writers)
+        self._spare: list[bytearray] = []
+        self._spare_most = writers
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="store")
 
     async def run(self, call: Callable[..., T], *arguments: Any) -> T:
         """Make a blocking call."""
         return await asyncio.get_running_loop().run_in_executor(self._pool, call, *arguments)
+
+    def take_buffer(self) -> bytearray:
+        """A buffer of a part's size, with anything in it."""
+        return self._spare.pop() if self._spare else bytearray(PART_SIZE)
+
+    def give_back(self, buffer: bytearray) -> None:
+        """Let a buffer be used again."""
+        if len(self._spare) < self._spare_most:
+            self._spare.append(buffer)
 
     def close(self) -> None:
         """Wait for calls under way, start no others."""
@@ -33,25 +45,31 @@ class StoreThreads:
 
 
 class PartSender:
-    """Feeds one upload with whole parts, some on their way while the next is filled. `close` ends it in any case."""
+    """Feeds one upload with whole parts, some on their way while the next is filled. `close` ends it in any case.
 
-    def __init__(self, threads: StoreThreads, upload: Upload) -> None:
+    `size` is that of the whole body if it is known; no more than that may be fed.
+    """
+
+    def __init__(self, threads: StoreThreads, upload: Upload, size: int | None) -> None:
         self._threads, self._upload = threads, upload
-        self._filling = bytearray()
+        self._buffer = bytearray(size) if size is not None and size < PART_SIZE else bytearray()
+        self._filled = 0
         self._order = asyncio.Lock()  # parts are numbered and hashed in order, though sent side by side
         self._under_way: set[asyncio.Task[Any]] = set()
         self._done = False
 
     async def feed(self, chunk: bytes) -> None:
         """Take the next bytes; waits while too much is on its way."""
-        room = PART_SIZE - len(self._filling)
-        if len(chunk) < room:
-            self._filling += chunk
-            return
-        view = memoryview(chunk)
-        self._filling += view[:room]
-        await self._send_off()
-        self._filling += view[room:]
+        rest = memoryview(chunk)
+        while rest:
+            if not self._buffer:
+                self._buffer = self._threads.take_buffer()
+            fits = rest[: len(self._buffer) - self._filled]
+            self._buffer[self._filled : self._filled + len(fits)] = fits
+            self._filled += len(fits)
+            rest = rest[len(fits) :]
+            if self._filled == PART_SIZE:
+                await self._send_off()
 
     async def commit(self) -> StoredObject:
         """Send the rest and create the object."""
@@ -73,7 +91,7 @@ class PartSender:
     async def _send_off(self) -> None:
         await self._settle(IN_FLIGHT - 1)
         await self._threads.writers.acquire()
-        part, self._filling = self._filling, bytearray()
+        part, self._buffer, self._filled = self._buffer, bytearray(), 0
         self._start(self._send(part))
 
     async def _settle(self, most: int) -> None:
@@ -95,9 +113,11 @@ class PartSender:
         async with self._order:
             send = await self._threads.run(self._upload.part, part)
         await self._threads.run(send)
+        self._threads.give_back(part)
 
     async def _finish(self) -> StoredObject:
-        rest, self._filling = self._filling, bytearray()
-        if rest:
+        rest, self._buffer = self._buffer, bytearray()
+        if self._filled:
+            del rest[self._filled :]
             await self._threads.run(self._upload.write, rest)
         return await self._threads.run(self._upload.commit)

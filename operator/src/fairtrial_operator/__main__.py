@@ -16,7 +16,7 @@ from fairtrial.errors import FairtrialError, StoreUnfit
 from fairtrial.evidence.layout import Layout
 from fairtrial.evidence.probe import probe
 from fairtrial.evidence.store import Patience, S3Settings, S3Store
-from fairtrial_operator import handlers, health, metrics
+from fairtrial_operator import handlers, health, metrics, surroundings
 from fairtrial_operator import settings as configuration
 from fairtrial_operator.apply import Applier
 from fairtrial_operator.cache import Key, Object
@@ -26,7 +26,7 @@ from fairtrial_operator.lease import Lease
 from fairtrial_operator.observe import Observer
 from fairtrial_operator.reconcile import Reconciler
 from fairtrial_operator.settings import Settings
-from fairtrial_operator.state import State, namespace_key, run_key
+from fairtrial_operator.state import State, finished, namespace_key, run_key
 from fairtrial_operator.workqueue import WorkQueue
 
 log = logging.getLogger("fairtrial_operator")
@@ -144,11 +144,13 @@ class Operator:
         while True:
             page = await self._kube.list_page(RUNS, fields="status.phase!=Done", token=token)
             for raw in page["items"]:
-                state.runs.put(raw | {"apiVersion": RUNS.api_version, "kind": RUNS.kind})
+                state.keep_run(raw | {"apiVersion": RUNS.api_version, "kind": RUNS.kind})
             token = page["metadata"].get("continue") or ""
             if not token:
                 break
         for raw in state.runs:
+            if finished(raw):
+                continue
             work = run_key(Key(raw["metadata"]["namespace"], raw["metadata"]["name"]))
             state.resynced.add(work)
             # Spread over some seconds, so that ten thousand idle runs do not hold up one that is due.
@@ -186,7 +188,10 @@ async def main() -> int:
         return EXIT_CONFIGURATION
     kube = await Kube.connect()
     try:
-        return await Operator(kube, store, settings).run()
+        return await Operator(kube, store, await surroundings.look_up(kube, settings)).run()
+    except FairtrialError as error:
+        log.critical("%s", error)
+        return EXIT_CONFIGURATION
     finally:
         await kube.close()
 

@@ -72,7 +72,7 @@ class Applier:
         if metadata.get("deletionTimestamp") and not metadata.get("finalizers"):
             self._state.runs.forget(key_of(raw))
         else:
-            self._state.runs.put(raw)
+            self._state.keep_run(raw)
 
     async def _create(self, run: BenchmarkRun, action: CreatePod, notes: Notes) -> None:
         body = action.body

@@ -46,6 +46,7 @@ class Resource(NamedTuple):
 
 
 PODS = Resource("v1", "Pod", "pods")
+SERVICES = Resource("v1", "Service", "services")
 NODES = Resource("v1", "Node", "nodes", namespaced=False)
 EVENTS = Resource("v1", "Event", "events")
 NAMESPACES = Resource("v1", "Namespace", "namespaces", namespaced=False)

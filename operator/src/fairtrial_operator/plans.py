@@ -98,7 +98,7 @@ def capped(seconds: Sequence[int], cap: int | None) -> list[int]:
 
 def fill(text: str, values: Mapping[str, str]) -> str:
     """Replace the placeholders of one argument, once: what a prompt itself says in braces stays."""
-    return __import__("functools").reduce(lambda t, k: t.replace("{"+k+"}", values[k]), values, text)
+    return _PLACEHOLDER.sub(lambda found: values[found.group(1)], text)
 
 
 def too_large(plan: AgentPlan) -> str | None:

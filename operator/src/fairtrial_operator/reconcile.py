@@ -15,7 +15,7 @@ from fairtrial_operator.kube import RUNS, Changed, Kube, NotFound
 from fairtrial_operator.namespace import NamespaceKeeper
 from fairtrial_operator.observe import Notes, Observer, namespace_view
 from fairtrial_operator.settings import Settings
-from fairtrial_operator.state import NAMESPACE, State, WorkKey
+from fairtrial_operator.state import NAMESPACE, State, WorkKey, finished
 
 log = logging.getLogger(__name__)
 STEPS_AT_ONCE = 20  # a run's whole life has ten
@@ -66,7 +66,7 @@ class Reconciler:
         notes = Notes()
         for step in range(STEPS_AT_ONCE):
             raw = self._state.runs.get(key)
-            if raw is None:
+            if raw is None or finished(raw):
                 self._state.queue.forget(work)
                 return True
             try:
@@ -105,7 +105,7 @@ class Reconciler:
         if key.kind == NAMESPACE:
             return False
         try:
-            self._state.runs.put(await self._kube.get(RUNS, key.name, key.namespace))
+            self._state.keep_run(await self._kube.get(RUNS, key.name, key.namespace))
         except NotFound:
             self._state.runs.forget(Key(key.namespace, key.name))
             return True

@@ -23,9 +23,11 @@ class Settings:
     namespace: str
     runner_image: str
     evaluator_image: str
-    gateway_url: str
+    gateway_url: str  # empty: looked up from the Service
     gateway_namespace: str
     identity: str
+    gateway_service: str = ""
+    canary_service: str = ""  # of something that answers and that agents must not reach; empty where there is none
     selector_key: str = names.NAMESPACE_LABEL
     selector_value: str = "true"
     probes: tuple[Probe, ...] = ()
@@ -54,11 +56,15 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
     env = os.environ if environ is None else environ
     key, value = _label(env.get("FAIRTRIAL_NAMESPACE_SELECTOR", f"{names.NAMESPACE_LABEL}=true"))
     own = _required(env, "FAIRTRIAL_NAMESPACE")
+    if not env.get("FAIRTRIAL_GATEWAY_URL"):
+        _required(env, "FAIRTRIAL_GATEWAY_SERVICE")
     return Settings(
         namespace=own,
         runner_image=_image(env, "FAIRTRIAL_RUNNER_IMAGE"),
         evaluator_image=_image(env, "FAIRTRIAL_EVALUATOR_IMAGE"),
-        gateway_url=_required(env, "FAIRTRIAL_GATEWAY_URL"),
+        gateway_url=env.get("FAIRTRIAL_GATEWAY_URL", ""),
+        gateway_service=env.get("FAIRTRIAL_GATEWAY_SERVICE", ""),
+        canary_service=env.get("FAIRTRIAL_CANARY_SERVICE", ""),
         gateway_namespace=env.get("FAIRTRIAL_GATEWAY_NAMESPACE", own),
         # A pod's name is held by one container at a time: after a restart in place the Lease is still its own.
         identity=env.get("FAIRTRIAL_IDENTITY") or f"{socket.gethostname()}_{uuid.uuid4().hex[:8]}",

@@ -50,9 +50,13 @@ class State:
     _waiting: dict[tuple[str, Key], set[WorkKey]] = field(default_factory=dict)
 
     def run_changed(self, obj: Object) -> None:
-        """Take in a run as the watch or our own write shows it."""
-        if self.runs.put(obj) and not finished(obj):
+        """Take in a run as the watch shows it, and make it due if it is news."""
+        if self.keep_run(obj) and not finished(obj):
             self.queue.add(run_key(key_of(obj)))
+
+    def keep_run(self, obj: Object) -> bool:
+        """Keep a run if it is news; of a finished one only a stub, so that thousands cost little."""
+        return self.runs.put(_stub(obj) if finished(obj) else obj)
 
     def run_gone(self, obj: Object) -> None:
         """Forget a run that is gone."""
@@ -95,6 +99,11 @@ def references(run: BenchmarkRun) -> Iterable[tuple[str, Key]]:
         yield "ModelProvider", Key(namespace, spec.network.model_provider_ref.name)
     if spec.cohort_ref is not None:
         yield "BenchmarkCohort", Key(namespace, spec.cohort_ref.name)
+
+
+def _stub(run: Object) -> Object:
+    kept = {key: run["metadata"][key] for key in ("namespace", "name", "uid", "resourceVersion")}
+    return {"metadata": kept, "status": {"record": run["status"]["record"]}}
 
 
 def finished(run: Object) -> bool:

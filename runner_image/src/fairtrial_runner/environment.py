@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from fairtrial import names
 from fairtrial.documents import AgentPlan
 from fairtrial.process import Command, run
 
@@ -22,13 +23,11 @@ _LIMITS = {
 _TOOLS = ("git", "python3", "node", "go", "rustc", "java", "gcc", "bash")
 _TOOL_ARGUMENTS = {"go": ["version"]}
 _MOUNTS_MAX = 100
-# Set for our own interpreter, or by the cluster for everybody: no business of the candidate's.
-_NOT_PASSED = ("PYTHONHOME", "PYTHONDONTWRITEBYTECODE", "PYTHONSAFEPATH", "LD_LIBRARY_PATH")
 
 
 def inherited(env: Mapping[str, str]) -> dict[str, str]:
     """The container's environment without what was set for the runtime or names the cluster's services. Pure."""
-    return {k: v for k, v in env.items() if k not in _NOT_PASSED and not k.startswith("KUBERNETES_")}
+    return {k: v for k, v in env.items() if k not in names.RUNTIME_ENV and not k.startswith("KUBERNETES_")}
 
 
 def describe(plan: AgentPlan, candidate: Path, env: Mapping[str, str], *, alone: bool) -> dict[str, Any]:

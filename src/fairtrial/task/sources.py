@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-from fairtrial.errors import DigestMismatch, FairtrialError, UnsafeArchive
+from fairtrial.errors import FairtrialError, InvalidInput, UnsafeArchive
 from fairtrial.task import pip_fetch
 from fairtrial.task.globs import matcher
 from fairtrial.task.model import PinnedVersion, Selection, Source
@@ -128,4 +128,7 @@ def _verify(path: Path, sha256: str, what: str) -> None:
     with path.open("rb") as file:
         actual = hashlib.file_digest(file, "sha256").hexdigest()
     if actual != sha256:
-        raise DigestMismatch(what, sha256, actual)
+        raise InvalidInput(
+            f"task.yaml: source: {what} has SHA-256 {actual}, but {sha256} is pinned.",
+            next_move="Correct the pin if this archive is the one that you mean; delete a cached file that is broken.",
+        )

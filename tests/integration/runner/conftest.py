@@ -56,6 +56,7 @@ class Pod:
     gateway: GatewayStandIn
     runtime_folder: Path
     plan: AgentPlan
+    image_env: dict[str, str] = field(default_factory=dict)  # what the candidate's image sets
     launch: "subprocess.Popen[bytes] | None" = None
     record: "subprocess.Popen[bytes] | None" = None
     processes: list["subprocess.Popen[bytes]"] = field(default_factory=list)
@@ -106,7 +107,7 @@ class Pod:
         self.record = self._start(
             "fairtrial_runner.record", {"FAIRTRIAL_POD_UID": "pod-uid", "TMPDIR": "/spool"}, own=True
         )
-        self.launch = self._start("fairtrial_runner.launch", {}, own=False)
+        self.launch = self._start("fairtrial_runner.launch", self.image_env, own=False)
 
     def run(self, timeout: float = 60) -> AgentReport:
         """The pod's whole life; the report."""
@@ -148,9 +149,7 @@ class Pod:
         if own:  # one process is enough, and its PID is the one to signal
             command = ["unshare", "--mount", "sh", "-c", script, str(self.root), *enter]
         base = {"PATH": "/bin:/usr/bin:/sbin:/usr/sbin", names.ENV_GATEWAY: self.gateway.url}
-        process = subprocess.Popen(
-            command, env={**base, **names.RUNTIME_ENV, "PYTHONHOME": home, **env}, stderr=sys.stderr
-        )
+        process = subprocess.Popen(command, env={**base, **names.RUNTIME_ENV, **env}, stderr=sys.stderr)
         self.processes.append(process)
         return process
 

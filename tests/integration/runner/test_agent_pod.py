@@ -52,6 +52,19 @@ def test_an_agent_that_works_is_recorded_in_full(pod):
     assert pod.launch.returncode == 0
 
 
+def test_what_an_image_sets_reaches_the_agent_and_not_pid_1(pod):
+    (pod.root / "opt/json.py").write_text("raise SystemExit('the image took over PID 1')")
+    pod.image_env = {"PYTHONPATH": "/opt", "PYTHONHOME": "/opt", "LD_LIBRARY_PATH": "/opt", "PYTHONINSPECT": "1"}
+    plan(pod, sh("env"))
+
+    report = pod.run()
+
+    assert report.ending == "finished"
+    output = pod.stream("stdout").decode().splitlines()
+    assert {f"{name}={value}" for name, value in pod.image_env.items()} <= set(output)
+    assert not [line for line in output if line.startswith(("LD_PRELOAD", "LD_AUDIT"))]
+
+
 def test_a_talker_of_100_mib_is_kept_by_head_and_tail_without_growing(pod):
     plan(pod, sh("printf head; head -c 104857600 /dev/zero; printf tail", 60), stream_keep_bytes=2_000_000)
     assert pod.fetch() == 0

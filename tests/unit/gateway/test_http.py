@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import gzip
 import hashlib
 import io
 import json
@@ -86,6 +87,19 @@ async def test_a_digest_that_is_none_is_refused(served):
     answer = await served.call("PUT", "/v1/artifacts/agent/a.txt", served.recorder(), b"x", Content_Digest=header)
 
     assert (answer[0], answer[1]["reason"]) == (400, "InvalidDigest")
+
+
+async def test_an_encoded_body_is_refused_since_its_digest_would_be_of_something_else(served):
+    zipped = gzip.compress(b"x" * 100_000)
+    for size in ("known", "chunked"):
+        body = io.BytesIO(zipped) if size == "known" else _pieces(zipped)
+        answer = await served.call("PUT", "/v1/artifacts/agent/a.txt", served.recorder(), body, Content_Encoding="gzip")
+        assert (answer[0], answer[1]["reason"]) == (415, "Encoded")
+    assert served.store.objects == {}
+
+
+async def _pieces(data: bytes):
+    yield data
 
 
 # --- bodies that do not come ------------------------------------------------------------------------------------------
@@ -195,6 +209,7 @@ async def test_an_expired_token_is_not_kept(served):
 async def test_a_run_that_ends_while_a_body_is_on_its_way_takes_it_no_more(served):
     async def slowly():
         yield b"x"
+        await until(lambda: served.gateway.artifacts.slots.taken == 1)  # it was admitted
         served.kubernetes.runs["r1"]["status"]["record"] = {"uri": "s3://x"}
         yield b"y"
 

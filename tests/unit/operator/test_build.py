@@ -170,10 +170,11 @@ def test_only_fetch_writes_what_everybody_relies_on() -> None:
         assert not mounts(pod, main)[names.SHARED_DIR]
 
 
-def test_the_checks_can_not_write_what_they_are_judged_by_and_the_recorder_keeps_its_own() -> None:
+def test_the_checks_see_nothing_sealed_and_the_recorder_keeps_its_own() -> None:
     pod = evaluator()
 
-    assert not mounts(pod, "checks")[names.SEALED_DIR]
+    assert names.SEALED_DIR not in mounts(pod, "checks")
+    assert not mounts(pod, "record")[names.SEALED_DIR]
     assert not mounts(pod, "checks")[names.BASE_DIR]
     assert names.SPOOL_DIR not in mounts(pod, "checks")
     assert names.SPOOL_DIR not in mounts(agent(), "agent")

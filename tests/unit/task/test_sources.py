@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fairtrial.errors import DigestMismatch, UnsafeArchive
+from fairtrial.errors import InvalidInput, UnsafeArchive
 from fairtrial.task import sources
 from fairtrial.task.model import PinnedVersion, Selection, Source
 
@@ -53,7 +53,7 @@ def test_another_content_under_a_digest_is_refused(tmp_path: Path, monkeypatch) 
     (tmp_path / "sources" / ("a" * 64)).write_bytes(b"other")
     wanted = source("a" * 64)
 
-    with pytest.raises(DigestMismatch):
+    with pytest.raises(InvalidInput, match="is pinned"):
         sources.archive(wanted, wanted.base)
 
 

@@ -1,0 +1,76 @@
+import random
+from typing import Any
+
+from fairtrial_operator.cache import Key
+from fairtrial_operator.state import State, WorkKey, namespace_key
+from fairtrial_operator.workqueue import WorkQueue
+
+from fairtrial import names
+from fairtrial.testing import make_run
+
+
+def state() -> State:
+    return State(WorkQueue(clock=lambda: 0.0, rng=random.Random(1)))
+
+
+def raw(version: int, *, recorded: bool = False, held: bool = True) -> dict[str, Any]:
+    metadata = {"namespace": "trials", "name": "run-1", "uid": "u", "resourceVersion": str(version)}
+    metadata |= {"finalizers": [names.RUN_FINALIZER]} if held else {}  # type: ignore[dict-item]
+    return {"metadata": metadata, "spec": {"much": "x" * 100}, "status": {"record": {}} if recorded else {}}
+
+
+def test_news_about_a_run_make_it_due_and_old_news_do_not() -> None:
+    known = state()
+    known.run_changed(raw(5))
+    assert known.queue.depth == 1
+    known.queue._ready.clear()
+
+    known.run_changed(raw(4))
+
+    assert known.queue.depth == 0
+
+
+def test_a_recorded_run_is_due_until_it_is_released_and_then_costs_little() -> None:
+    known = state()
+    record = {"uri": "s3://b/k", "sha256": "0" * 64}
+    known.run_changed(raw(5, recorded=True) | {"status": {"record": record}})
+    assert known.queue.depth == 1
+
+    known.run_changed(raw(6, recorded=True, held=False) | {"status": {"record": record}})
+
+    kept = known.runs.get(Key("trials", "run-1"))
+    assert kept is not None
+    assert "spec" not in kept
+
+
+def test_a_late_event_does_not_revive_a_finished_run() -> None:
+    known, record = state(), {"uri": "s3://b/k", "sha256": "0" * 64}
+    known.run_changed(raw(6, held=False) | {"status": {"record": record}})
+
+    known.run_changed(raw(5))
+
+    assert known.queue.depth == 0
+
+
+def test_a_pod_makes_its_run_due_even_when_only_its_name_is_left() -> None:
+    known = state()
+    known.runs.put(raw(5))
+
+    known.pod_changed(Key("trials", "run-1-evaluator"), None)
+
+    assert known.queue.depth == 1
+
+
+def test_whoever_waits_for_a_task_is_woken_by_it_alone() -> None:
+    known = state()
+    known.wait_for_references(make_run())
+
+    known.referenced_changed("BenchmarkTask", Key("trials", "another"))
+    assert known.queue.depth == 0
+    known.referenced_changed("BenchmarkTask", Key("trials", "task-1"))
+
+    assert known.queue.depth == 1
+
+
+def test_a_namespace_is_work_of_its_own() -> None:
+    assert namespace_key("trials") == WorkKey("namespace", "", "trials")
