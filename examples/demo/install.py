@@ -39,7 +39,7 @@ def install(target: Target) -> None:
         kubectl.apply(_prerequisites(target))
     with step("install the Helm chart and wait until operator and gateway are ready"):
         command = ["helm", "upgrade", "--install", RELEASE, str(ROOT / "charts" / "fairtrial")]
-        command += ["--namespace", SYSTEM_NAMESPACE, "--wait", "--timeout", "3m", "--values", "-"]
+        command += ["--namespace", SYSTEM_NAMESPACE, "--wait", "--timeout", "2m", "--values", "-"]
         # CRDs that were applied by hand before, or kept by an earlier uninstall, become the chart's.
         command += ["--take-ownership", "--force-conflicts"]
         if target.values_file:

@@ -9,8 +9,6 @@ from collections.abc import Coroutine
 from datetime import UTC, datetime
 from typing import Any
 
-import kopf
-
 from fairtrial import names
 from fairtrial.errors import FairtrialError, StoreUnfit
 from fairtrial.evidence.layout import Layout
@@ -99,11 +97,7 @@ class Operator:
             for number in range(self._settings.workers):
                 group.create_task(state.queue.work(self._reconcile), name=f"worker {number}")
             group.create_task(self._resync(), name="resync")
-            await kopf.operator(
-                registry=handlers.registry(state), settings=handlers.settings(), clusterwide=True, standalone=True
-            )
-            # Kopf ends when a watcher of its dies, or at a signal, whose handlers it has taken over.
-            raise _Ended
+            group.create_task(handlers.watch(state), name="kopf")
 
     def _namespace_changed(self, key: Key, obj: Object | None) -> None:  # noqa: ARG002
         self._state.queue.add(namespace_key(key.name))
@@ -157,10 +151,6 @@ class Operator:
             state.queue.add_after(work, self._rng.uniform(0, min(30.0, self._settings.resync_seconds / 4)))
 
 
-class _Ended(Exception):
-    """Kopf has come to its end."""
-
-
 def _task(work: Coroutine[Any, Any, Any], name: str) -> "asyncio.Task[Any]":
     return asyncio.create_task(work, name=name)
 
@@ -169,12 +159,10 @@ def _verdict(done: "set[asyncio.Task[Any]]") -> int:
     """The exit code: 0 only where somebody asked the operator to stop."""
     for task in done:
         error = task.exception()
-        if isinstance(error, BaseExceptionGroup) and error.subgroup(_Ended) and len(error.exceptions) == 1:
-            log.info("stopping")
-            return 0
         if error is not None:
             log.critical("%s died", task.get_name(), exc_info=error)
             return EXIT_CONFIGURATION if isinstance(error, StoreUnfit) else EXIT_DEAD_PART
+    log.info("stopping")
     return 0
 
 

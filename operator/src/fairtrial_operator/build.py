@@ -142,7 +142,7 @@ def evaluator_pod(
         run.status.task.evaluator_image,
         "fairtrial_evaluator.checks",
         resource_class,
-        # Not the sealed part: record hands each process the files that it needs, and code of the submission sees no more.
+        # Not the sealed part: record hands each process the files that it needs; submitted code sees no more.
         [shared.at(), base.at()] + [v.at(write=True) for v in (work, home, tmp, channel)],
     )
     volumes = [shared, base, sealed, work, home, tmp, channel, spool, evaluate_token, record_token]

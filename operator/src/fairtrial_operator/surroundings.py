@@ -41,7 +41,8 @@ async def _service(kube: Kube, namespace: str, name: str) -> Object:
         return await kube.get(SERVICES, name, namespace)
     except ApiError as error:
         raise FairtrialError(
-            f"The Service {namespace}/{name} can't be read: {error}", next_move="Check the chart's release and its RBAC."
+            f"The Service {namespace}/{name} can't be read: {error}",
+            next_move="Check the chart's release and its RBAC.",
         ) from error
 
 
