@@ -105,7 +105,7 @@ def push_tasks(target: Target, namespace: str = RUN_NAMESPACE, only: tuple[str, 
             command = ["fairtrial", "task", "push", str(task), "--namespace", namespace, "--evaluator-image", image]
             if target.context:
                 command += ["--context", target.context]
-            subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
+            subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
 def evaluator_image(task: Path) -> str:

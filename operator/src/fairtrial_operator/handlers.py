@@ -7,8 +7,10 @@ loop that it did not start, and because it takes over the process's signals wher
 
 import asyncio
 import functools
+import os
 import threading
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 import kopf
@@ -113,7 +115,12 @@ def _keep(registry: kopf.OperatorRegistry, to: tuple[State, Post], resource: Res
 
 def login(**kwargs: Any) -> kopf.ConnectionInfo | None:
     """The pod's service account, or the kubeconfig: without the synchronous client, which is large."""
-    return kopf.login_with_service_account(**kwargs) or kopf.login_with_kubeconfig(**kwargs)
+    own = kopf.login_with_service_account(**kwargs)
+    if own is None:
+        return kopf.login_with_kubeconfig(**kwargs)
+    # By address, as the kubelet gives it: kopf's default is a name, and a cluster need not have DNS.
+    host, port = os.environ["KUBERNETES_SERVICE_HOST"], os.environ["KUBERNETES_SERVICE_PORT"]
+    return replace(own, server=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}")
 
 
 def _selector(resource: Resource) -> tuple[str, str, str]:
