@@ -4,6 +4,7 @@ import argparse
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -102,7 +103,7 @@ def push_tasks(target: Target, namespace: str = RUN_NAMESPACE, only: tuple[str, 
     for task in tasks:
         with step(f"push task {task.name}"):
             image = target.images[evaluator_image(task)]
-            command = ["fairtrial", "task", "push", str(task), "--namespace", namespace, "--evaluator-image", image]
+            command = [str(Path(sys.executable).with_name("fairtrial")), "task", "push", str(task), "--namespace", namespace, "--evaluator-image", image]
             if target.context:
                 command += ["--context", target.context]
             subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)

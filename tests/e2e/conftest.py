@@ -19,6 +19,42 @@ from fairtrial.evidence import layout
 from fairtrial.evidence.store import S3Store
 
 Run = dict[str, Any]
+CLASSES = """
+apiVersion: fairtrial.dev/v1alpha1
+kind: ResourceClass
+metadata: {name: impatient}
+spec:
+  requests: {cpu: 50m, memory: 64Mi, ephemeralStorage: 64Mi}
+  limits: {cpu: "1", memory: 256Mi, ephemeralStorage: 512Mi}
+  workspaceSize: 64Mi
+  homeSize: 16Mi
+  tmpSize: 64Mi
+  deadlines:
+    schedulingSeconds: 20
+    pullingSeconds: 20
+    setupSeconds: 60
+    snapshotSeconds: 60
+    evaluateSeconds: 120
+    uploadSeconds: 60
+---
+apiVersion: fairtrial.dev/v1alpha1
+kind: ResourceClass
+metadata: {name: nowhere}
+spec:
+  requests: {cpu: 50m, memory: 64Mi, ephemeralStorage: 64Mi}
+  limits: {cpu: "1", memory: 256Mi, ephemeralStorage: 512Mi}
+  workspaceSize: 64Mi
+  homeSize: 16Mi
+  tmpSize: 64Mi
+  nodeSelector: {fairtrial.dev/there-is: no-such-node}
+  deadlines:
+    schedulingSeconds: 20
+    pullingSeconds: 20
+    setupSeconds: 60
+    snapshotSeconds: 60
+    evaluateSeconds: 120
+    uploadSeconds: 60
+"""
 
 
 @pytest.fixture(scope="session")
@@ -109,6 +145,7 @@ def world(installed: Target) -> Iterator[World]:
     """A fresh namespace with every example task pushed."""
     namespace = f"e2e-{uuid.uuid4().hex[:6]}"
     make_namespace(Kubectl(), namespace)
+    Kubectl().apply(CLASSES)
     demo.push_tasks(installed, namespace)
     yield World(installed, namespace)
     Kubectl().run("delete", "namespace", namespace, "--wait=false")

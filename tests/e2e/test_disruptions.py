@@ -5,9 +5,9 @@ import time
 import uuid
 from typing import Any
 
+from examples.demo import __main__ as demo
 from fairtrial.cli.kubectl import Kubectl
-
-from .conftest import Run, World, make_namespace
+from tests.e2e.conftest import Run, World, make_namespace
 
 LONG = "sleeper-solved-parse-defect"  # solves its task, then sleeps
 
@@ -17,7 +17,9 @@ def is_running(run: Run) -> bool:
 
 
 def start_long_run(world: World, **spec: Any) -> str:
-    name = world.apply(world.example(LONG, f"long-{uuid.uuid4().hex[:8]}", limits={"wallSeconds": 600, "graceSeconds": 3}, **spec))
+    name = world.apply(
+        world.example(LONG, f"long-{uuid.uuid4().hex[:8]}", limits={"wallSeconds": 600, "graceSeconds": 3}, **spec)
+    )
     world.wait(name, is_running)
     time.sleep(3)  # past the proof and into the agent's own work
     return name
@@ -95,7 +97,9 @@ def test_a_store_that_is_down_for_thirty_seconds_loses_nothing(world: World, clu
     name = start_long_run(world)
     cluster.stop_component("s3")
     try:
-        world.kubectl.run("patch", "benchmarkrun", name, "--type=merge", "-p", '{"spec":{"cancel":{"reason":"enough"}}}')
+        world.kubectl.run(
+            "patch", "benchmarkrun", name, "--type=merge", "-p", '{"spec":{"cancel":{"reason":"enough"}}}'
+        )
         time.sleep(30)
         assert not world.get(name)["status"].get("record")
     finally:
@@ -109,7 +113,9 @@ def test_a_store_that_is_down_for_thirty_seconds_loses_nothing(world: World, clu
 def test_a_cancelled_run_has_a_record_with_the_reason(world: World) -> None:
     name = start_long_run(world)
 
-    world.kubectl.run("patch", "benchmarkrun", name, "--type=merge", "-p", '{"spec":{"cancel":{"reason":"wrong seed"}}}')
+    world.kubectl.run(
+        "patch", "benchmarkrun", name, "--type=merge", "-p", '{"spec":{"cancel":{"reason":"wrong seed"}}}'
+    )
 
     run = world.recorded(name)
     assert facts(run)[:2] == ("cancelled", "human_abort")
@@ -130,7 +136,6 @@ def test_a_deleted_run_still_gets_its_record(world: World) -> None:
 def test_a_namespace_can_be_deleted_with_a_run_in_it_and_the_record_stays(world: World) -> None:
     namespace = f"e2e-gone-{uuid.uuid4().hex[:6]}"
     make_namespace(Kubectl(), namespace)
-    from examples.demo import __main__ as demo
 
     demo.push_tasks(world.target, namespace)
     there = World(world.target, namespace)
