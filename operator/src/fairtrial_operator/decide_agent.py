@@ -8,7 +8,7 @@ from fairtrial.api.conditions import AGENT_FINISHED, AGENT_STARTED, EVALUATED, I
 from fairtrial.classify import facts_of
 from fairtrial.documents import AgentReport
 from fairtrial_operator import build, pods
-from fairtrial_operator.draft import WAITING, Draft
+from fairtrial_operator.draft import Draft
 from fairtrial_operator.progress import Progress, progress
 from fairtrial_operator.seen import CreatePod, Decision, DeletePod, Object, Seen, WriteStatus
 from fairtrial_operator.stages import (
@@ -110,8 +110,7 @@ def _under_way(run: BenchmarkRun, now: datetime, pod: Object, step: Progress) ->
         return draft.say(AGENT_STARTED, "Unknown", step.reason, step.message)
     started = pods.started_at(pod, names.CONTAINER_AGENT)
     if started is None:
-        known = next((one for one in run.status.conditions if one.type == AGENT_STARTED), None)
-        return draft.say(AGENT_STARTED, "Unknown", Reason.SETTING_UP) if known and known.reason in WAITING else draft
+        return draft  # seconds at most; that it waited before is still the last thing worth saying
     _observed(draft, run, pod)
     draft.say(AGENT_STARTED, "True", Reason.STARTED)
     return draft.say(AGENT_FINISHED, "Unknown", Reason.RUNNING)

@@ -10,6 +10,8 @@ from fairtrial_operator import pods
 Object = dict[str, Any]
 Overdue = Literal["scheduling", "pulling", "setup"]
 GLANCE_SECONDS = 30.0
+# A pod that is held for less is not worth a status write: on a busy node most are, for a moment.
+QUIET_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -35,12 +37,15 @@ def progress(pod: Object, main: str, deadlines: Deadlines, now: datetime, *, nod
     if stage == "working":
         return Progress("working")
     held = pods.held(pod)
-    left = _seconds(deadlines, stage) - (now - since).total_seconds()
+    elapsed = (now - since).total_seconds()
+    left = _seconds(deadlines, stage) - elapsed
     if held is not None and held.final:
         return Progress("given_up", Reason.CONTAINER_NOT_CREATED, _says(held))
     if left <= 0:
         why = f"{stage} took longer than {_seconds(deadlines, stage)} s." + (f" {_says(held)}" if held else "")
         return Progress("given_up", _reason(held) if held else Reason.NEVER_STARTED, why, stage)
+    if held is not None and elapsed < QUIET_SECONDS:
+        return Progress("starting", again_after=QUIET_SECONDS - elapsed)
     if held is not None:
         reason = _reason(held)
         return Progress("held", reason, _says(held), again_after=left)

@@ -14,7 +14,9 @@ from local_cluster import binaries
 CHART = Path(__file__).parents[3] / "charts" / "fairtrial"
 DIGEST = "sha256:" + "a" * 64
 VALUES: dict[str, Any] = {
-    "images": {name: f"registry.example.org/{name}@{DIGEST}" for name in ("operator", "gateway", "runner", "evaluator")},
+    "images": {
+        name: f"registry.example.org/{name}@{DIGEST}" for name in ("operator", "gateway", "runner", "evaluator")
+    },
     "store": {"bucket": "evidence", "existingSecret": "store"},
 }
 Object = dict[str, Any]

@@ -1,7 +1,7 @@
 """The decision, case by case: what is done next, and what is written about it."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -200,6 +200,18 @@ def test_exceeded_quota_is_waiting_until_the_scheduling_deadline(at: Any) -> Non
     assert isinstance(record, StoreRecord)
     found = load_record(record.data).classification
     assert (found.outcome, found.reason) == ("invalid", "no_capacity")
+
+
+def test_a_pod_that_is_held_for_a_moment_costs_no_write(at: Any) -> None:
+    unscheduled = at.pod(phase="Pending", scheduled=False, fetch=None, record=None, main=None)
+    run = at.accepted()
+    created = datetime.fromisoformat(at.START)
+
+    at_once = decide(run, at.seen(agent=unscheduled), created + timedelta(seconds=2))
+    later = decide(run, at.seen(agent=unscheduled), created + timedelta(seconds=6))
+
+    assert (at_once.action, at_once.again_after) == (None, 3.0)
+    assert isinstance(later.action, WriteStatus)
 
 
 def test_no_capacity_is_a_state_with_the_schedulers_words(at: Any) -> None:
