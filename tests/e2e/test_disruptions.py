@@ -30,7 +30,7 @@ def facts(run: Run) -> tuple[str, str, str]:
     return status["outcome"], status["cause"], status["reason"]
 
 
-def test_an_evicted_pod_is_an_invalid_run_with_its_partial_evidence(world: World) -> None:
+def test_a_pod_evicted_through_the_api_is_an_invalid_run_with_its_partial_evidence(world: World) -> None:
     name = start_long_run(world)
     eviction = {
         "apiVersion": "policy/v1",
@@ -42,7 +42,7 @@ def test_an_evicted_pod_is_an_invalid_run_with_its_partial_evidence(world: World
     world.kubectl.run("create", "--raw", path, "-f", "-", stdin=json.dumps(eviction))
 
     run = world.recorded(name)
-    assert facts(run) == ("invalid", "evaluation_infra_error", "evicted")
+    assert facts(run) == ("invalid", "evaluation_infra_error", "node_drained")
     assert "thinking" in world.artifact(run, "agent/streams/stdout/000000").decode()
 
 
@@ -69,8 +69,7 @@ def test_a_drained_node_is_an_invalid_run(world: World) -> None:
         world.kubectl.run("uncordon", node)
 
     run = world.recorded(name)
-    assert run["status"]["outcome"] == "invalid"
-    assert run["status"]["reason"] in {"evicted", "node_drained"}
+    assert facts(run) == ("invalid", "evaluation_infra_error", "node_drained")
 
 
 def test_an_image_that_cannot_be_pulled_is_said_within_seconds_and_ends_at_its_deadline(world: World) -> None:

@@ -3,7 +3,16 @@
 from datetime import UTC, datetime
 from typing import Any, Self
 
-from fairtrial.api import BenchmarkRun, BenchmarkRunStatus, Phase, condition, find_condition, is_true, set_condition
+from fairtrial.api import (
+    BenchmarkRun,
+    BenchmarkRunStatus,
+    Condition,
+    Phase,
+    condition,
+    find_condition,
+    is_true,
+    set_condition,
+)
 from fairtrial.api.conditions import (
     ACCEPTED,
     AGENT_FINISHED,
@@ -65,9 +74,19 @@ class Draft:
         return self._now
 
     def done(self) -> BenchmarkRunStatus:
-        """The status with its phase."""
-        self.set(phase=phase(self._run, self._status), observed_generation=self._run.metadata.generation)
+        """The status with its phase, and, while it waits, with what it waits for."""
+        now = phase(self._run, self._status)
+        self.set(phase=now, observed_generation=self._run.metadata.generation)
+        if self._status.outcome is None:
+            held = held_by(self._status) if now == "Waiting" else None
+            self.set(message=held.message if held else None)
         return self._status
+
+
+def held_by(status: BenchmarkRunStatus) -> Condition | None:
+    """The condition that says why the run's present pod does not get on; None if the run is at neither pod's stage."""
+    over = find_condition(status.conditions, AGENT_FINISHED)
+    return find_condition(status.conditions, EVALUATED if over and over.status != "Unknown" else AGENT_STARTED)
 
 
 def phase(run: BenchmarkRun, status: BenchmarkRunStatus) -> Phase:
@@ -78,7 +97,7 @@ def phase(run: BenchmarkRun, status: BenchmarkRunStatus) -> Phase:
         find_condition(status.conditions, kind) for kind in (AGENT_STARTED, AGENT_FINISHED, EVALUATED)
     )
     over = finished is not None and finished.status != "Unknown"
-    held = evaluated if over else started
+    held = held_by(status)
     if over and evaluated is not None and evaluated.status != "Unknown":
         return "Recording"
     pod = status.evaluator_pod if over else status.agent_pod
