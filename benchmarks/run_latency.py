@@ -48,11 +48,14 @@ def measure() -> dict[str, Any]:
     return _summary(runs[1:], pods[1:], steps[1:])
 
 
-def _summary(runs: list[dict[str, float]], pods: list[dict[str, float]], steps: list[dict[str, float]]) -> dict[str, Any]:
-    def middle(rows: list[dict[str, float]], key: str) -> float:
+Rows = list[dict[str, float]]
+
+
+def _summary(runs: Rows, pods: Rows, steps: Rows) -> dict[str, Any]:
+    def middle(rows: Rows, key: str) -> float:
         return round(statistics.median(row[key] for row in rows), 2)
 
-    def spread(rows: list[dict[str, float]], key: str) -> list[float]:
+    def spread(rows: Rows, key: str) -> list[float]:
         return sorted(round(row[key], 2) for row in rows)
 
     return {
@@ -82,7 +85,7 @@ def _run(kubectl: Kubectl, image: str, steps: list[dict[str, float]]) -> dict[st
         "kind": "BenchmarkRun",
         "metadata": {"name": name},
         "spec": {
-            "taskRef": {"name": TASK},
+            "taskRef": {"name": f"{TASK}-v1"},
             "candidate": {"name": "clock", "version": "1", "image": image, "argv": ["python3", "-c", SCRIPT]},
             "resourceClassName": "small",
         },

@@ -14,6 +14,7 @@ from rich.table import Table
 
 import local_cluster
 from examples import render
+from examples.demo import tries
 from examples.demo.install import ROOT, RUN_NAMESPACE, Target, existing_store, install
 from fairtrial.cli.kubectl import Kubectl
 from fairtrial.cli.watch import COLOURS, until_recorded
@@ -35,8 +36,14 @@ def main() -> None:
     """Parse the arguments and run the demo on the local cluster, or on the one that `--context` names."""
     parser = argparse.ArgumentParser(prog="make demo", description=__doc__)
     parser.add_argument("--context", help="a kubeconfig context to use instead of the local cluster")
+    parser.add_argument(
+        "--try", action="store_true", dest="locally", help="without a cluster: not isolated, not evidence"
+    )
     parser.add_argument("--values", help="chart values with your images by digest (needed with --context)")
     arguments = parser.parse_args()
+    if arguments.locally:
+        tries.run()
+        return
     target = _own_cluster(arguments.context, arguments.values) if arguments.context else local_target()
     install(target)
     kubectl = Kubectl(target.context, RUN_NAMESPACE)
@@ -103,7 +110,16 @@ def push_tasks(target: Target, namespace: str = RUN_NAMESPACE, only: tuple[str, 
     for task in tasks:
         with step(f"push task {task.name}"):
             image = target.images[evaluator_image(task)]
-            command = [str(Path(sys.executable).with_name("fairtrial")), "task", "push", str(task), "--namespace", namespace, "--evaluator-image", image]
+            command = [
+                str(Path(sys.executable).with_name("fairtrial")),
+                "task",
+                "push",
+                str(task),
+                "--namespace",
+                namespace,
+                "--evaluator-image",
+                image,
+            ]
             if target.context:
                 command += ["--context", target.context]
             subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -147,7 +163,9 @@ def _next_commands(target: Target, runs: list[dict[str, Any]]) -> str:
     name = sorted(run["metadata"]["name"] for run in runs)[0]
     lines = ["Read on:"]
     if target.local:
-        lines.append('  eval "$(.venv/bin/python -m local_cluster env)"      # kubectl, helm and the store for this shell')
+        lines.append(
+            '  eval "$(.venv/bin/python -m local_cluster env)"      # kubectl, helm and the store for this shell'
+        )
         lines.append('  export PATH="$PWD/.venv/bin:$PATH"')
     lines += [
         f"  kubectl -n {RUN_NAMESPACE} get benchmarkruns",

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 SYSTEM_NAMESPACE = "fairtrial-system"
 RUN_NAMESPACE = "fairtrial-demo"
 RELEASE = "fairtrial"
-STORE_SECRET = "fairtrial-store"  # noqa: S105 — a name
+STORE_SECRET = "fairtrial-store"
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,9 @@ def install(target: Target) -> None:
             command += ["--values", target.values_file]
         if target.context:
             command += ["--kube-context", target.context]
-        done = subprocess.run(command, input=json.dumps(chart_values(target)), text=True, capture_output=True, check=False)
+        done = subprocess.run(
+            command, input=json.dumps(chart_values(target)), text=True, capture_output=True, check=False
+        )
         if done.returncode != 0:
             raise SystemExit(f"helm failed:\n{done.stdout}{done.stderr}\n{_why_not_ready(kubectl)}")
     with step("apply the resource classes"):

@@ -6,10 +6,9 @@ What `kubectl apply` can see was refused there already; here is what only the op
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fairtrial import names
+from fairtrial import names, plans
 from fairtrial.api import BenchmarkCohort, BenchmarkRun, BenchmarkTask, Reason, ResourceClass
 from fairtrial.documents import Probe
-from fairtrial_operator import plans
 
 PSS_LABEL = "pod-security.kubernetes.io/enforce"
 

@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from fairtrial import names
+from fairtrial import names, plans
 from fairtrial.api import BenchmarkRun, BenchmarkTask, ResourceClass, quantity_value
 from fairtrial.documents import AgentReport, Probe, dump
-from fairtrial_operator import plans
 
 Object = dict[str, Any]
 

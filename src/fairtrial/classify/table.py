@@ -75,7 +75,11 @@ def _own_failure(name: str, when: Callable[[Facts], bool], says: str) -> Row:
 # --- what the outside can do to a pod ---------------------------------------------------------------------------------
 _TROUBLES: dict[Trouble, tuple[Invalidity, Cause, str]] = {
     "evicted": ("host_failure", "evaluation_infra_error", "was evicted for lack of a resource on its node"),
-    "node_drained": ("host_failure", "evaluation_infra_error", "was evicted through the API, as a drain does it, or its node was shut down"),
+    "node_drained": (
+        "host_failure",
+        "evaluation_infra_error",
+        "was evicted through the API, as a drain does it, or its node was shut down",
+    ),
     "preempted": ("host_failure", "evaluation_infra_error", "was preempted by a pod of a higher priority"),
     "node_lost": ("host_failure", "evaluation_infra_error", "was lost together with its node"),
     "pod_deleted": ("host_failure", "evaluation_infra_error", "was deleted by somebody"),

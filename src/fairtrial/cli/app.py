@@ -1,5 +1,8 @@
 """The tree of commands. Each group is a module of its own; each command imports what it needs when it runs."""
 
+from pathlib import Path
+from typing import Annotated
+
 import typer
 
 from fairtrial.cli import task
@@ -12,6 +15,62 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(task.app, name="task")
+
+
+Run = Annotated[str, typer.Argument(help="Name of the BenchmarkRun.", metavar="RUN")]
+Namespace = Annotated[str, typer.Option("--namespace", "-n", help="Namespace of the runs.")]
+Context = Annotated[str | None, typer.Option(help="kubectl context; the current one by default.")]
+
+
+@app.command("try")
+def try_(
+    file: Annotated[Path, typer.Argument(help="YAML file with one BenchmarkRun.", metavar="RUN.yaml")],
+    task_folder: Annotated[
+        Path | None, typer.Option("--task", metavar="FOLDER", help="Task folder; default: ../tasks/ beside the file.")
+    ] = None,
+    keep: Annotated[Path | None, typer.Option(metavar="FOLDER", help="New folder for every artifact.")] = None,
+) -> None:
+    """A whole run as local processes: not isolated, not evidence. The candidate's program runs as you.
+
+    Exit code 0: passed; 1: failed; 2: anything else.
+    """
+    from fairtrial.cli.try_run import run
+
+    raise typer.Exit(run(file, task_folder, keep))
+
+
+@app.command()
+def watch(
+    namespace: Namespace = "default",
+    selector: Annotated[str, typer.Option(metavar="LABELS", help="Only runs with these labels.")] = "",
+    context: Context = None,
+) -> None:
+    """Show what every run of a namespace does, until each is recorded. A live table, or lines without a terminal."""
+    from fairtrial.cli.kubectl import Kubectl
+    from fairtrial.cli.watch import until_recorded
+
+    until_recorded(Kubectl(context, namespace), selector)
+
+
+@app.command()
+def record(run: Run, namespace: Namespace = "default", context: Context = None) -> None:
+    """Print a run's record, after checking that its bytes have the SHA-256 that the run's status names."""
+    from fairtrial.cli import records
+
+    records.record(run, namespace, context)
+
+
+@app.command()
+def artifacts(
+    run: Run,
+    to: Annotated[Path, typer.Option(metavar="FOLDER", help="New folder for the record and every artifact.")],
+    namespace: Namespace = "default",
+    context: Context = None,
+) -> None:
+    """Download a run's record and every artifact that it names, each checked against the record's hash."""
+    from fairtrial.cli import records
+
+    records.artifacts(run, to, namespace, context)
 
 
 @app.callback()

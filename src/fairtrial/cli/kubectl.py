@@ -41,4 +41,6 @@ class Kubectl:
 
     def apply(self, manifests: str, *arguments: str) -> str:
         """Server-side apply of a YAML stream."""
-        return self.run("apply", "--server-side", "--field-manager=fairtrial-cli", "-f", "-", *arguments, stdin=manifests)
+        return self.run(
+            "apply", "--server-side", "--field-manager=fairtrial-cli", "-f", "-", *arguments, stdin=manifests
+        )

@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -11,25 +11,13 @@ from fairtrial.errors import DigestMismatch, FairtrialError
 from fairtrial.evidence import layout
 from fairtrial.evidence.store import ObjectStore, S3Store
 
-Namespace = Annotated[str, typer.Option("--namespace", "-n", help="the run's namespace")]
-Context = Annotated[str | None, typer.Option(help="kubeconfig context; the current one by default")]
 
-
-def record(
-    run: Annotated[str, typer.Argument(help="name of the BenchmarkRun")],
-    namespace: Namespace = "default",
-    context: Context = None,
-) -> None:
+def record(run: str, namespace: str, context: str | None) -> None:
     """Print a run's record, after checking that its bytes have the SHA-256 that the run's status names."""
     typer.echo(json.dumps(_record(run, namespace, context, S3Store.from_env()), indent=2, ensure_ascii=False))
 
 
-def artifacts(
-    run: Annotated[str, typer.Argument(help="name of the BenchmarkRun")],
-    to: Annotated[Path, typer.Option(help="a new folder for the record and every artifact")],
-    namespace: Namespace = "default",
-    context: Context = None,
-) -> None:
+def artifacts(run: str, to: Path, namespace: str, context: str | None) -> None:
     """Download a run's record and every artifact that it names; each is checked against the record's hash."""
     if to.exists():
         raise FairtrialError(f"{to} exists already.", next_move="Name a folder that does not; nothing is overwritten.")

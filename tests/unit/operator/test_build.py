@@ -4,10 +4,10 @@ import json
 from typing import Any
 
 import pytest
-from fairtrial_operator import build, plans, policies
+from fairtrial_operator import build, policies
 from fairtrial_operator.build import PodSettings
 
-from fairtrial import names
+from fairtrial import names, plans
 from fairtrial.documents import AgentPlan, EvaluationPlan, Probe, load
 from fairtrial.testing import (
     CANDIDATE_IMAGE,

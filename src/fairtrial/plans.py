@@ -1,4 +1,7 @@
-"""What an agent pod and an evaluator pod are told. Pure: the same run, task and report give the same plan."""
+"""What an agent pod and an evaluator pod are told. Pure: the same run, task and report give the same plan.
+
+Shared, so that a local try runs by the very plan that a pod would get.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
