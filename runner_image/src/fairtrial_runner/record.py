@@ -59,6 +59,7 @@ class Recorder:
         self._timed("snapshot", self._snapshot)
         if channel is not None and not self._account.unexpected:
             self._answer(channel)
+            channel.close()
         return self._store_all()
 
     def _connection(self) -> Channel | None:

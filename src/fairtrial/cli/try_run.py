@@ -7,6 +7,7 @@ their network. Not evidence: nothing is stored, and nobody but its author saw it
 import dataclasses
 import json
 import os
+import re
 import tempfile
 import uuid
 from pathlib import Path
@@ -130,10 +131,11 @@ def localised(plan: AgentPlan, places: Places) -> AgentPlan:
         names.HOME_DIR: places.home,
     }
 
+    # In one pass: what was replaced may hold the name of another pod path.
+    known = re.compile("|".join(re.escape(path) for path in sorted(moved, key=len, reverse=True)))
+
     def here(text: str) -> str:
-        for path, local in moved.items():
-            text = text.replace(path, os.fspath(local))
-        return text
+        return known.sub(lambda found: os.fspath(moved[found.group()]), text)
 
     def step(one: Step) -> Step:
         return dataclasses.replace(one, argv=[here(item) for item in one.argv])
@@ -165,7 +167,10 @@ def show(console: Console, tried: Tried) -> None:
     found = tried.classification
     table.add_row("run", tried.name)
     table.add_row("outcome", " · ".join(part for part in (found.outcome, found.reason, found.category) if part))
-    table.add_row("agent", f"{tried.agent.ending}, {tried.agent.timings_ms.get('agent', 0)} ms {tried.agent.message}")
+    table.add_row("agent", f"{tried.agent.ending} {tried.agent.message}".strip())
+    for step in tried.agent.steps:
+        end = f"exit code {step.exit_code}" if step.exit_code is not None else f"{step.end} {step.signal or step.error}"
+        table.add_row(f"step {step.name}", f"{end}, {step.duration_ms} ms")
     table.add_row("changed", ", ".join(tried.agent.diff.paths[:5]) or "nothing")
     for check in tried.evaluation.checks if tried.evaluation else []:
         table.add_row(f"check {check.name}", f"{check.state} {check.reason}")

@@ -3,10 +3,11 @@
 import asyncio
 import json
 import socket
+import time
 import urllib.request
 from typing import Any
 
-from fairtrial_operator.kube import NAMESPACES, PODS, RUNS, Resource
+from fairtrial_operator.kube import LEASES, NAMESPACES, PODS, RUNS, Resource
 
 from fairtrial import names
 
@@ -269,3 +270,17 @@ async def test_a_namespace_that_enforces_no_pod_security_is_refused(world: Any, 
     await world.change(NAMESPACES, world.namespace, {"metadata": {"labels": {label: "restricted"}}})
 
     await world.when("run-1", lambda s: "agentPod" in s, "has its pod", seconds=20)
+
+
+async def test_an_orderly_stop_gives_back_the_lease_at_once(
+    world: Any, kube: Any, kubelet: Any, operators: Any
+) -> None:
+    operator = operators().start(FAIRTRIAL_LEASE_SECONDS="60")
+    await started(world, kubelet)
+    begun = time.monotonic()
+
+    assert await asyncio.to_thread(operator.stop) == 0
+
+    assert time.monotonic() - begun < 5
+    lease = await kube.get(LEASES, "fairtrial-operator", world.system)
+    assert lease["spec"]["holderIdentity"] == ""
