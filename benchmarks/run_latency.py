@@ -5,6 +5,7 @@ The agent prints the clock as its first and its last act, so both ends are seen 
 person would do without Fairtrial: an agent pod, and when it is seen to have ended, a pod that checks.
 """
 
+import collections
 import json
 import statistics
 import time
@@ -21,6 +22,7 @@ from fairtrial.cli.kubectl import Kubectl
 from fairtrial.cli.watch import is_recorded
 from fairtrial.evidence import layout
 from fairtrial.evidence.store import S3Store
+from local_cluster import layout as layout_of_cluster
 
 ROUNDS = 8
 SCRIPT = "import time; print(time.time(), flush=True); time.sleep(1); print(time.time(), flush=True)"
@@ -44,8 +46,27 @@ def measure() -> dict[str, Any]:
         two_pods: Callable[[], None] = lambda: pods.append(_two_pods(kubectl, image))  # noqa: E731
         for measure_one in (one_run, two_pods) if index % 2 else (two_pods, one_run):
             measure_one()
+    writes = _writes_per_run(namespace)
     Kubectl().run("delete", "namespace", namespace, "--wait=false")
-    return _summary(runs[1:], pods[1:], steps[1:])
+    return _summary(runs[1:], pods[1:], steps[1:]) | {"operatorApiWritesPerRun": writes}
+
+
+def _writes_per_run(namespace: str) -> dict[str, int]:
+    """Write requests of the operator about each run, its pods and its events, from the API server's audit log."""
+    counted: collections.Counter[str] = collections.Counter()
+    with (layout_of_cluster.logs() / "audit.log").open() as log:
+        for line in log:
+            entry = json.loads(line)
+            about = entry.get("objectRef", {})
+            if (
+                entry["user"]["username"].endswith(":fairtrial-operator")
+                and entry["stage"] == "ResponseComplete"
+                and entry["verb"] in {"create", "update", "patch", "delete"}
+                and about.get("namespace") == namespace
+                and about.get("name", "").startswith("run-")
+            ):
+                counted[about["name"].removesuffix("-agent").removesuffix("-evaluator").partition(".")[0]] += 1
+    return {"fewest": min(counted.values()), "most": max(counted.values())}
 
 
 Rows = list[dict[str, float]]
