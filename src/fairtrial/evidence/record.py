@@ -1,0 +1,243 @@
+"""From a finished run and its reports to its record. Pure: same inputs, same bytes. Its models: `record_model`."""
+
+from datetime import datetime
+from typing import Any
+
+from fairtrial.api.base import digest
+from fairtrial.api.run import BenchmarkRun, PodStatus
+from fairtrial.classify import Facts, classify, facts_of
+from fairtrial.documents import AgentReport, Artifact, Diff, EvaluationReport
+from fairtrial.evidence import record_model as r
+from fairtrial.evidence.record_model import Record, load_record, record_schema
+from fairtrial.evidence.value import Value, measured, missing, not_applicable, plain, void
+
+__all__ = ["Record", "assemble", "load_record", "record_schema"]
+
+
+def assemble(
+    run: BenchmarkRun,
+    agent: AgentReport | None,
+    evaluation: EvaluationReport | None,
+    reports: tuple[Artifact, ...] = (),
+) -> Record:
+    """The record of a run whose last pod has ended. `reports` are the two reports themselves, as stored.
+
+    A report that names another run or pod decides the classification, and nothing of it enters the record.
+    """
+    facts = facts_of(run, agent, evaluation)
+    ours = agent if facts.agent_report == "present" else None
+    judgement = evaluation if facts.evaluation not in ("missing", "foreign") else None
+    stored = [*(ours.artifacts if ours else ()), *(judgement.artifacts if judgement else ()), *reports]
+    return Record(
+        identity=_identity(run),
+        configuration=_configuration(run),
+        environment=_environment(run, ours, judgement),
+        usage=_usage(run),
+        interaction=_interaction(ours),
+        patch=_patch(ours),
+        evaluation=_evaluation(judgement),
+        isolation=_isolation(ours),
+        leftovers=measured(ours.leftovers) if ours and ours.leftovers else missing(_why(ours)),
+        classification=_classification(facts),
+        timings=_timings(run, ours, judgement),
+        pods=r.Pods(agent=run.status.agent_pod, evaluator=run.status.evaluator_pod),
+        artifacts=tuple(sorted(set(stored), key=lambda one: (one.name, one.sha256, one.size))),
+        lineage=_lineage(run),
+    )
+
+
+def _identity(run: BenchmarkRun) -> r.Identity:
+    task = run.status.task
+    return r.Identity(
+        namespace=run.metadata.namespace,
+        run=run.metadata.name,
+        uid=run.metadata.uid,
+        task=r.RecordedTask(
+            name=run.spec.task_ref.name,
+            version=_or_missing(task and task.version, "not_accepted"),
+            uid=_or_missing(task and task.uid, "not_accepted"),
+            public_sha256=_or_missing(task and task.public_sha256, "not_accepted"),
+            sealed_sha256=_or_missing(task and task.sealed_sha256, "not_accepted"),
+        ),
+        candidate=run.spec.candidate.name,
+        repetition=run.spec.repetition,
+        block=run.spec.block,
+    )
+
+
+def _configuration(run: BenchmarkRun) -> r.Configuration:
+    candidate, limits, task = run.spec.candidate, run.spec.limits, run.status.task
+    as_json = candidate.as_json()
+    return r.Configuration(
+        name=candidate.name,
+        version=candidate.version,
+        image=candidate.image,
+        argv=candidate.argv,
+        stdin=candidate.stdin,
+        configuration_sha256=digest(as_json),
+        argv_sha256=digest(as_json["argv"]),
+        env_sha256=digest(as_json["env"]),
+        file_sha256={name: digest(text) for name, text in candidate.files.items()},
+        prompt_sha256=_or_missing((task and task.prompts) or None, "not_accepted"),
+        wall_seconds=measured(limits.wall_seconds) if limits.wall_seconds else not_applicable("no_cap"),
+        grace_seconds=limits.grace_seconds,
+    )
+
+
+def _environment(run: BenchmarkRun, agent: AgentReport | None, evaluation: EvaluationReport | None) -> r.Environment:
+    status = run.status
+    provider = run.spec.network.model_provider_ref
+    return r.Environment(
+        candidate_image=run.spec.candidate.image,
+        evaluator_image=_or_missing(status.task and status.task.evaluator_image, "not_accepted"),
+        resolved_images=_images("agent", status.agent_pod) | _images("evaluator", status.evaluator_pod),
+        resource_class=run.spec.resource_class_name,
+        resources=_or_missing(status.resource_class, "not_accepted"),
+        network_policy=f"modelProvider/{provider.name}" if provider else "none",
+        initial_state_sha256=_or_missing(agent and agent.initial_state_sha256, _why(agent)),
+        agent=plain(agent.environment) if agent else {},
+        evaluator=plain(evaluation.environment) if evaluation else {},
+    )
+
+
+def _images(role: str, pod: PodStatus | None) -> dict[str, str]:
+    found = pod.facts.image_ids if pod and pod.facts else {}
+    return {f"{role}/{container}": image for container, image in found.items()}
+
+
+def _usage(run: BenchmarkRun) -> r.Usage:
+    """No model call is recorded yet: unknown where there is a provider, inapplicable where there is none."""
+    nothing: Value[Any] = not_applicable("no_model_provider")
+    if run.spec.network.model_provider_ref is not None:
+        nothing = missing("not_collected")
+    return r.Usage(
+        uncached_input_tokens=nothing,
+        cached_input_tokens=nothing,
+        output_tokens=nothing,
+        reasoning_tokens=nothing,
+        total_tokens=nothing,
+        model_calls=nothing,
+        cost=nothing,
+    )
+
+
+def _interaction(agent: AgentReport | None) -> r.Interaction:
+    ran = [step.duration_ms for step in agent.steps if step.end != "not_started"] if agent else []
+    return r.Interaction(
+        ending=_or_missing(agent and agent.ending, _why(agent)),
+        message=agent.message if agent else "",
+        wall_ms=measured(sum(ran)) if ran else missing("no_step_ran" if agent else _why(agent)),
+        assistant_turns=missing("no_event_stream"),
+        tool_calls=missing("no_event_stream"),
+        steps=tuple(agent.steps) if agent else (),
+        streams=tuple(agent.streams) if agent else (),
+    )
+
+
+def _patch(agent: AgentReport | None) -> r.Patch:
+    diff = agent.diff if agent else Diff("missing", reason=_why(agent))
+
+    def count(value: Any) -> Value[Any]:
+        return measured(value) if diff.state == "measured" else missing(diff.reason or "not_reached")
+
+    return r.Patch(
+        files_added=count(diff.files_added),
+        files_modified=count(diff.files_modified),
+        files_deleted=count(diff.files_deleted),
+        lines_added=count(diff.lines_added),
+        lines_deleted=count(diff.lines_deleted),
+        binary_files=count(diff.binary_files),
+        generated_files=count(diff.generated_files),
+        paths=count(tuple(diff.paths)),
+        diff=diff.artifact,
+        snapshot=agent.snapshot if agent else None,
+    )
+
+
+def _evaluation(evaluation: EvaluationReport | None) -> r.Evaluation:
+    if evaluation is None:
+        no: Value[Any] = missing("no_evaluation")
+        return r.Evaluation(
+            verdict=no,
+            reason="",
+            negative_control=no,
+            protected_touched=no,
+            snapshot_sha256=no,
+            launcher=(),
+            checks=(),
+        )
+    control = evaluation.negative_control
+    return r.Evaluation(
+        verdict=measured(evaluation.verdict) if evaluation.verdict != "error" else void("evaluator_error"),
+        reason=evaluation.reason,
+        negative_control=not_applicable("no_check_asks_for_it") if control == "not_applicable" else measured(control),
+        protected_touched=measured(tuple(evaluation.protected_touched)),
+        snapshot_sha256=_or_missing(evaluation.snapshot_sha256 or None, "not_reached"),
+        launcher=tuple(evaluation.launcher),
+        checks=tuple(evaluation.checks),
+    )
+
+
+def _isolation(agent: AgentReport | None) -> r.Isolation:
+    if agent is None:
+        return r.Isolation(state="not_reached", probes=(), preflight=(), leaks=())
+    return r.Isolation(
+        state=agent.isolation,
+        probes=tuple(agent.probes),
+        preflight=tuple(agent.preflight),
+        leaks=tuple(agent.leaks),
+    )
+
+
+def _classification(facts: Facts) -> r.RecordedClassification:
+    found = classify(facts)
+    return r.RecordedClassification(
+        outcome=found.outcome,
+        cause=found.cause,
+        reason=found.reason,
+        message=found.message,
+        row=found.row,
+        invalidity=found.invalidity,
+        category=found.category,
+        tags=found.tags,
+    )
+
+
+def _timings(run: BenchmarkRun, agent: AgentReport | None, evaluation: EvaluationReport | None) -> r.Timings:
+    at = run.status.timestamps
+    observed = {key: text for key, text in at.as_json().items() if key != "recorded"}
+    return r.Timings(
+        queued_ms=_between(at.accepted, at.agent_created),
+        scheduling_ms=_between(at.agent_created, at.agent_scheduled),
+        starting_ms=_between(at.agent_scheduled, at.agent_started),
+        agent_pod_ms=_between(at.agent_started, at.agent_finished),
+        evaluation_ms=_between(at.evaluator_created, at.evaluated),
+        agent_phases_ms=agent.timings_ms if agent else {},
+        evaluation_phases_ms=evaluation.timings_ms if evaluation else {},
+        timestamps=observed,
+    )
+
+
+def _between(start: str | None, end: str | None) -> Value[int]:
+    if start is None or end is None:
+        return missing("not_observed")
+    milliseconds = round((datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds() * 1000)
+    return measured(milliseconds) if milliseconds >= 0 else void("clock_went_backwards")
+
+
+def _lineage(run: BenchmarkRun) -> r.Lineage:
+    spec = run.spec
+    return r.Lineage(
+        cohort=spec.cohort_ref.name if spec.cohort_ref else None,
+        replaces=spec.replaces,
+        # What is asked for after the end is no part of the run.
+        cancel_reason=spec.cancel.reason if spec.cancel and run.status.timestamps.cancelled else None,
+    )
+
+
+def _or_missing(value: Any, reason: str) -> Value[Any]:
+    return missing(reason) if value is None else measured(value)
+
+
+def _why(agent: AgentReport | None) -> str:
+    return "no_agent_report" if agent is None else "not_reached"

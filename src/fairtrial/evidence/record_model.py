@@ -1,0 +1,243 @@
+"""The record: the one JSON document that says what a run was and how it ended, and hashes all that is behind it.
+
+Made from observed facts only (`record.assemble`): the run's spec, what its status froze, and the two reports. It holds
+no floating point, and no time but those that were observed.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import ValidationError
+
+from fairtrial import documents
+from fairtrial.api.base import CEL_KEY, Model
+from fairtrial.api.run import Category, Cause, Invalidity, Outcome, PodStatus, Replaced, ResolvedResourceClass
+from fairtrial.documents import (
+    Artifact,
+    CheckResult,
+    CommandResult,
+    Leftovers,
+    ProbeResult,
+    Snapshot,
+    StepResult,
+    Stream,
+)
+from fairtrial.errors import InvalidInput
+from fairtrial.evidence.value import DOCUMENT, Integer, Plain, Value
+
+
+class RecordedTask(Model):
+    """The task, as it was when the run was accepted."""
+
+    name: str
+    version: Value[Integer]
+    uid: Value[str]
+    public_sha256: Value[str]
+    sealed_sha256: Value[str]
+
+
+class Identity(Model):
+    """Which run this is. The UID counts: a run made later under the same name is another run."""
+
+    namespace: str
+    run: str
+    uid: str
+    task: RecordedTask
+    candidate: str
+    repetition: Integer
+    block: str | None = None
+
+
+class Configuration(Model):
+    """What the candidate was given, with a hash of every instruction."""
+
+    name: str
+    version: str
+    image: str
+    argv: tuple[str, ...]
+    """The argv template; each step's own argv is among the steps."""
+    stdin: str
+    configuration_sha256: str
+    """SHA-256 of the whole candidate as canonical JSON."""
+    argv_sha256: str
+    env_sha256: str
+    file_sha256: dict[str, str]
+    prompt_sha256: Value[dict[str, str]]
+    """SHA-256 of each step's prompt."""
+    wall_seconds: Value[Integer]
+    """The run's own cap over all steps."""
+    grace_seconds: Integer
+
+
+class Environment(Model):
+    """Where it ran: as asked for, as resolved, and as seen from inside."""
+
+    candidate_image: str
+    evaluator_image: Value[str]
+    resolved_images: dict[str, str]
+    """Image of each container as the node resolved it, by pod and container."""
+    resource_class: str
+    resources: Value[ResolvedResourceClass]
+    network_policy: str
+    """`none`, or `modelProvider/<name>`."""
+    initial_state_sha256: Value[str]
+    """SHA-256 of the workspace before the agent started."""
+    agent: Plain
+    """What the agent pod saw: kernel, cgroup limits, tool versions."""
+    evaluator: Plain
+    """What the evaluator pod saw."""
+
+
+class Usage(Model):
+    """What the provider counted. Never estimated."""
+
+    uncached_input_tokens: Value[Integer]
+    cached_input_tokens: Value[Integer]
+    output_tokens: Value[Integer]
+    reasoning_tokens: Value[Integer]
+    total_tokens: Value[Integer]
+    model_calls: Value[Integer]
+    cost: Value[str]
+    """Decimal number with its currency."""
+
+
+class Interaction(Model):
+    """What happened while the agent ran."""
+
+    ending: Value[str]
+    message: str
+    wall_ms: Value[Integer]
+    """From the first step's start to the last one's end, set-up and snapshot apart."""
+    assistant_turns: Value[Integer]
+    tool_calls: Value[Integer]
+    steps: tuple[Annotated[StepResult, DOCUMENT], ...]
+    streams: tuple[Annotated[Stream, DOCUMENT], ...]
+
+
+class Patch(Model):
+    """The difference between the fixture and the workspace that the agent left."""
+
+    files_added: Value[Integer]
+    files_modified: Value[Integer]
+    files_deleted: Value[Integer]
+    lines_added: Value[Integer]
+    lines_deleted: Value[Integer]
+    binary_files: Value[Integer]
+    generated_files: Value[Integer]
+    paths: Value[tuple[str, ...]]
+    diff: Annotated[Artifact, DOCUMENT] | None = None
+    snapshot: Annotated[Snapshot, DOCUMENT] | None = None
+
+
+class Evaluation(Model):
+    """What the evaluator found, independent of what the agent says."""
+
+    verdict: Value[str]
+    reason: str
+    negative_control: Value[str]
+    protected_touched: Value[tuple[str, ...]]
+    snapshot_sha256: Value[str]
+    launcher: tuple[str, ...]
+    checks: tuple[Annotated[CheckResult, DOCUMENT], ...]
+
+
+class Isolation(Model):
+    """Whether it was proven that the agent could reach nothing, and what was found before it started."""
+
+    state: Literal["proven", "failed", "not_reached", "not_applicable"]
+    probes: tuple[Annotated[ProbeResult, DOCUMENT], ...]
+    preflight: tuple[Annotated[CommandResult, DOCUMENT], ...]
+    leaks: tuple[str, ...]
+
+
+class RecordedClassification(Model):
+    """What the run amounts to, by the table of rules; `row` is the rule that decided."""
+
+    outcome: Outcome
+    cause: Cause
+    reason: str
+    message: str
+    row: str
+    invalidity: Invalidity | None = None
+    category: Category | None = None
+    tags: tuple[str, ...]
+
+
+class Timings(Model):
+    """Each phase on its own clock, in milliseconds; and the times that were observed."""
+
+    queued_ms: Value[Integer]
+    scheduling_ms: Value[Integer]
+    starting_ms: Value[Integer]
+    agent_pod_ms: Value[Integer]
+    evaluation_ms: Value[Integer]
+    agent_phases_ms: dict[str, Integer]
+    evaluation_phases_ms: dict[str, Integer]
+    timestamps: dict[str, str]
+
+
+class Pods(Model):
+    """The pods and what they ended with: the raw evidence of the classification."""
+
+    agent: PodStatus | None = None
+    evaluator: PodStatus | None = None
+
+
+class Lineage(Model):
+    """What this run belongs to and comes after."""
+
+    cohort: str | None = None
+    replaces: Replaced | None = None
+    cancel_reason: str | None = None
+
+
+class Record(Model):
+    """The record of one run. Written once, last, and never changed."""
+
+    schema_version: Literal[1] = 1
+    identity: Identity
+    configuration: Configuration
+    environment: Environment
+    usage: Usage
+    interaction: Interaction
+    patch: Patch
+    evaluation: Evaluation
+    isolation: Isolation
+    leftovers: Value[Annotated[Leftovers, DOCUMENT]]
+    classification: RecordedClassification
+    timings: Timings
+    pods: Pods
+    artifacts: tuple[Annotated[Artifact, DOCUMENT], ...]
+    lineage: Lineage
+
+    def to_bytes(self) -> bytes:
+        """The record's canonical bytes: sorted keys, no spaces. The same facts give the same bytes."""
+        return documents.dump(self.as_json())
+
+
+def load_record(data: bytes, *, name: str = "record") -> Record:
+    """Read a record strictly; whatever does not fit is refused with its path."""
+    raw = documents.load(dict[str, Any], data, name=name)
+    try:
+        return Record.model_validate(raw)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise InvalidInput(f"{name}: {'.'.join(map(str, first['loc']))}: {first['msg']}.") from error
+
+
+def record_schema() -> dict[str, Any]:
+    """JSON Schema of a record, for readers in other languages."""
+    made = Record.model_json_schema(by_alias=True, mode="serialization")
+    published: dict[str, Any] = _published(made)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema"} | published
+
+
+def _published(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _published(item) for key, item in value.items() if key != CEL_KEY and not _is_title(key, item)}
+    if isinstance(value, list):
+        return [_published(item) for item in value]
+    return value
+
+
+def _is_title(key: str, item: Any) -> bool:
+    return key == "title" and isinstance(item, str)

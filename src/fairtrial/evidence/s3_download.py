@@ -1,0 +1,61 @@
+"""Reading an object back: its bytes are hashed on the way, and its last bytes wait until the whole was found good."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from fairtrial.errors import DigestMismatch, StoreUnavailable
+from fairtrial.evidence import s3_faults
+from fairtrial.evidence.objects import MIB, PartDigest
+
+READ_SIZE = MIB // 4
+
+
+class S3Download:
+    """An object's chunks, hashed on the way. The last comes only after the whole was found to be what was stored."""
+
+    def __init__(self, key: str, answer: Any, expected: str | None, checksum: str | None) -> None:
+        self.size = int(answer["ContentLength"])
+        self._key, self._body = key, answer["Body"]
+        self._expected, self._checksum = expected, checksum
+        self._digest = PartDigest()
+        self._held = b""
+        self._chunks = self._read()
+
+    def __iter__(self) -> "S3Download":
+        return self
+
+    def __next__(self) -> bytes:
+        return next(self._chunks)
+
+    @property
+    def sha256(self) -> str:
+        """The digest of the bytes read so far."""
+        return self._digest.hexdigest()
+
+    def close(self) -> None:
+        """Let go of the connection; needed only where the end is not reached."""
+        self._body.close()
+
+    def _read(self) -> Iterator[bytes]:
+        try:
+            held = self._body.read(READ_SIZE)
+            while chunk := self._body.read(READ_SIZE):
+                self._digest.update(held)
+                yield held
+                held = chunk
+        except s3_faults.ERRORS as error:
+            raise StoreUnavailable(f"get {self._key}: the body was cut ({s3_faults.reason(error)}).") from error
+        finally:
+            self._body.close()
+        self._digest.update(held)
+        self._check()
+        if held:
+            yield held
+
+    def _check(self) -> None:
+        if self._digest.size != self.size:
+            raise StoreUnavailable(f"get {self._key}: {self._digest.size} bytes came, {self.size} were announced.")
+        if self._expected and self._expected != self.sha256:
+            raise DigestMismatch(self._key, self._expected, self.sha256)
+        if self._checksum and not self._digest.matches(self._checksum):
+            raise DigestMismatch(self._key, f"{self._checksum} (checksum of its parts)", self.sha256)

@@ -1,0 +1,96 @@
+"""What a failed S3 call means: one table from the errors of botocore to what the store does next. Pure."""
+
+from enum import Enum
+from typing import Any
+
+from botocore import exceptions as boto
+
+from fairtrial.errors import StoreError, StoreUnfit
+
+
+class Fault(Enum):
+    """What to do after a failed call."""
+
+    TAKEN = "taken"  # 412: something lies there; it may be our own, if an earlier answer was lost
+    BUSY = "busy"  # 409: another conditional write was under way; nothing is decided
+    UNKNOWN = "unknown"  # no answer, or one that does not say whether the call took effect
+    MISSING = "missing"  # no such object
+    UPLOAD_GONE = "upload_gone"  # the multipart upload is unknown: completed by a lost call, or swept
+    FINAL = "final"  # trying again changes nothing
+
+
+# Everything that a call of botocore may raise, network and parsing included.
+ERRORS: tuple[type[Exception], ...] = (boto.ClientError, boto.BotoCoreError)
+
+_TRANSPORT = (boto.HTTPClientError, boto.ConnectionError, boto.IncompleteReadError)
+_BUSY = {"ConditionalRequestConflict", "OperationAborted"}
+_MISSING = {"NoSuchKey", "404", "NotFound"}
+# Answers that come with a 4xx status although the same request may pass next time. Digest complaints are among them:
+# we hash what we hold, so the body was damaged on its way.
+_PASSING = {
+    "BadDigest",
+    "IncompleteBody",
+    "RequestTimeout",
+    "SlowDown",
+    "Throttling",
+    "ThrottlingException",
+    "TooManyRequests",
+    "XAmzContentSHA256Mismatch",
+    "XAmzContentChecksumMismatch",
+}
+BAD_REQUEST, _PRECONDITION_FAILED, _SERVER_ERROR, _NOT_IMPLEMENTED = 400, 412, 500, 501
+_PASSING_STATUS = {408, 425, 429}
+
+_NEXT_MOVES = {
+    "AccessDenied": "Give the credentials s3:PutObject, s3:GetObject and s3:AbortMultipartUpload on the prefix.",
+    "ExpiredToken": "The session has expired: renew the credentials and restart.",
+    "InvalidAccessKeyId": "Check AWS_ACCESS_KEY_ID.",
+    "SignatureDoesNotMatch": "Check AWS_SECRET_ACCESS_KEY and FAIRTRIAL_S3_REGION.",
+    "RequestTimeTooSkewed": "Set this machine's clock right (NTP).",
+    "NoSuchBucket": "Create the bucket, or correct FAIRTRIAL_S3_BUCKET.",
+    "InvalidRequest": "If it speaks of Object Lock: the bucket has none; set FAIRTRIAL_S3_OBJECT_LOCK_DAYS to 0.",
+}
+
+
+def of(error: Exception) -> Fault:
+    """What the error of a call means for the next move."""
+    if not isinstance(error, boto.ClientError):
+        passing = isinstance(error, _TRANSPORT) or "ResponseParser" in type(error).__name__
+        return Fault.UNKNOWN if passing else Fault.FINAL
+    code, answered = _code(error), status(error)
+    if code == "PreconditionFailed" or answered == _PRECONDITION_FAILED:
+        return Fault.TAKEN
+    if code in _BUSY:
+        return Fault.BUSY
+    if code == "NoSuchUpload":
+        return Fault.UPLOAD_GONE
+    if code in _MISSING:
+        return Fault.MISSING
+    if code in _PASSING or answered in _PASSING_STATUS or (answered >= _SERVER_ERROR and answered != _NOT_IMPLEMENTED):
+        return Fault.UNKNOWN
+    return Fault.FINAL
+
+
+def translated(error: Exception, what: str) -> StoreError:
+    """A final fault as one of our errors: what was tried, what the store said, and what to do."""
+    if not isinstance(error, boto.ClientError):
+        return StoreError(f"{what}: {error}")
+    code = _code(error)
+    message = f"{what}: the store answered {status(error)} {code}: {error.response['Error'].get('Message', '')}"
+    if code == "NotImplemented" or status(error) == _NOT_IMPLEMENTED:
+        return StoreUnfit(message, next_move="Use a store that has conditional writes and SHA-256 checksums.")
+    return StoreError(message, next_move=_NEXT_MOVES.get(code, ""))
+
+
+def reason(error: Exception) -> str:
+    """A short word for logs and counters: the store's error code, or the kind of network failure."""
+    return _code(error) if isinstance(error, boto.ClientError) else type(error).__name__
+
+
+def status(error: Any) -> int:
+    """The HTTP status that a store answered with."""
+    return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
+
+
+def _code(error: Any) -> str:
+    return str(error.response.get("Error", {}).get("Code", ""))

@@ -1,0 +1,99 @@
+"""The object store that holds the evidence: create-only writes, checked reads, and what it can be asked about itself.
+
+With the `s3_*` modules beside it this holds the only S3 calls of the repository; tests use `MemoryStore`.
+"""
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from botocore import exceptions as boto
+
+from fairtrial.errors import NotStored, StoreError, StoreUnavailable
+from fairtrial.evidence import s3_faults
+from fairtrial.evidence.layout import check_key
+from fairtrial.evidence.memory import MemoryStore
+from fairtrial.evidence.objects import GET_LIMIT, OCTETS, Download, ObjectStore, StoredObject, Upload, b64
+from fairtrial.evidence.s3_calls import Patience, S3Calls
+from fairtrial.evidence.s3_client import S3Settings
+from fairtrial.evidence.s3_upload import S3Upload
+
+__all__ = ["Download", "MemoryStore", "ObjectStore", "Patience", "S3Settings", "S3Store", "StoredObject", "Upload"]
+
+
+class S3Store(S3Calls):
+    """Evidence in one S3 bucket. Safe to use from many threads."""
+
+    @classmethod
+    def from_env(cls, env: Mapping[str, str] = os.environ) -> "S3Store":
+        """The store that the environment names."""
+        return cls(S3Settings.from_env(env))
+
+    def open_upload(
+        self, key: str, *, media_type: str = OCTETS, sha256: str | None = None, multipart: bool = False
+    ) -> "S3Upload":
+        """Begin an object of any size. With `sha256` given, `commit` refuses anything else.
+
+        `multipart` asks for a multipart upload whatever the size.
+        """
+        return S3Upload(self, check_key(key), media_type, sha256, multipart=multipart)
+
+    def get(self, key: str, *, limit: int = GET_LIMIT) -> bytes:
+        """An object's bytes, checked; `NotStored` if there is none, `StoreError` if it is larger than `limit`."""
+
+        def read() -> bytes:
+            download = self._open(key)
+            if download.size > limit:
+                download.close()
+                raise StoreError(f"{key} has {download.size} bytes; at most {limit} are read at once here.")
+            return b"".join(download)
+
+        return self.retrying(f"get {key}", read)
+
+    def head(self, key: str) -> StoredObject | None:
+        """What lies under a key, or None. Objects streamed without a known digest are read to learn it."""
+        try:
+            answer = self.retrying(f"head {key}", lambda: self.s3.head_object(**self.where(key)))
+        except NotStored:
+            return None
+        sha256 = answer["Metadata"].get("sha256")
+        return StoredObject(key, answer["ContentLength"], sha256) if sha256 else self.look(key)
+
+    def refuses_wrong_checksum(self, key: str) -> bool:
+        """Whether a body that differs from its announced SHA-256 is refused, as it must be."""
+        wrong = b64(hashlib.sha256(b"announced").digest())
+        try:
+            self.s3.put_object(Body=b"sent", ChecksumSHA256=wrong, IfNoneMatch="*", **self.where(check_key(key)))
+        except boto.ClientError as error:
+            return s3_faults.status(error) == s3_faults.BAD_REQUEST
+        except s3_faults.ERRORS as error:
+            raise StoreUnavailable(f"put {key}: the store did not answer ({s3_faults.reason(error)}).") from error
+        return False
+
+    def refuses_deletion(self, key: str) -> bool:
+        """Whether the stored version of an object under retention outlives an attempt to delete it."""
+        version = self.retrying(f"head {key}", lambda: self.s3.head_object(**self.where(key))).get("VersionId")
+        arguments = self.where(key) | ({"VersionId": version} if version else {})
+        with contextlib.suppress(*s3_faults.ERRORS):  # refused, or unknown: what counts is what is there now
+            self.s3.delete_object(**arguments)
+        try:
+            self.retrying(f"head {key}", lambda: self.s3.head_object(**arguments))
+        except NotStored:
+            return False
+        return True
+
+    def object_lock(self) -> dict[str, Any] | None:
+        """The bucket's default retention (`Mode`, `Days`), empty without a default, None without Object Lock."""
+        try:
+            answer = self.retrying(
+                "read the bucket's Object Lock",
+                lambda: self.s3.get_object_lock_configuration(Bucket=self.settings.bucket),
+            )
+        except StoreUnavailable:
+            raise
+        except StoreError:
+            return None
+        rule: dict[str, Any] = answer["ObjectLockConfiguration"].get("Rule", {}).get("DefaultRetention", {})
+        return rule

@@ -1,0 +1,219 @@
+"""A small S3 endpoint in this process that misbehaves on order. Real behaviour is tested on a real store."""
+
+import base64
+import hashlib
+import socket
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from fairtrial.evidence.s3_client import S3Settings
+from fairtrial.evidence.store import Patience, S3Store
+
+
+@dataclass
+class Order:
+    """One misbehaviour of one call: an error `code`, or `drop_before`, `drop_after`, `cut`."""
+
+    operation: str
+    what: str
+    status: int = 0
+
+
+@dataclass
+class FakeS3:
+    """What the endpoint holds, and what it was ordered to do wrong."""
+
+    url: str = ""
+    orders: list[Order] = field(default_factory=list)
+    calls: list[str] = field(default_factory=list)
+    objects: dict[str, tuple[bytes, dict[str, str]]] = field(default_factory=dict)
+    uploads: dict[str, tuple[dict[int, bytes], dict[str, str]]] = field(default_factory=dict)
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    conditions: bool = True
+    checksums: bool = True
+
+    def order(self, operation: str, what: str, status: int = 0, times: int = 1) -> None:
+        self.orders += [Order(operation, what, status)] * times
+
+    def take(self, operation: str) -> Order | None:
+        with self.lock:
+            self.calls.append(operation)
+            for order in self.orders:
+                if order.operation == operation:
+                    self.orders.remove(order)
+                    return order
+        return None
+
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    fake: FakeS3
+
+    def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002
+        pass
+
+    def handle_one_request(self) -> None:
+        try:
+            super().handle_one_request()
+        except (ConnectionError, ValueError):
+            self.close_connection = True
+
+    def do(self) -> None:
+        url = urlsplit(self.path)
+        query = parse_qs(url.query, keep_blank_values=True)
+        self.key = url.path.split("/", 2)[2] if url.path.count("/") > 1 else ""
+        operation = self.operation(query)
+        order = self.fake.take(operation)
+        if self.headers.get("Expect") and not (order and order.status == 412):
+            self.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        if order and order.what == "drop_before":
+            return self.drop()
+        self.body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        if order and order.status:
+            return self.error(order.status, order.what)
+        self.muted = order is not None and order.what == "drop_after"
+        self.cut = order is not None and order.what == "cut"
+        getattr(self, operation)(query)
+        return None
+
+    do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = do  # noqa: N815 — the names that the server looks up
+
+    def operation(self, query: dict[str, list[str]]) -> str:
+        if "object-lock" in query:
+            return "GetObjectLockConfiguration"
+        table = {
+            ("PUT", False): "PutObject",
+            ("PUT", True): "UploadPart",
+            ("POST", False): "CreateMultipartUpload",
+            ("POST", True): "CompleteMultipartUpload",
+            ("DELETE", True): "AbortMultipartUpload",
+            ("DELETE", False): "DeleteObject",
+            ("GET", False): "GetObject",
+            ("HEAD", False): "HeadObject",
+        }
+        return table[self.command, "uploadId" in query]
+
+    def GetObjectLockConfiguration(self, query: object) -> None:  # noqa: N802
+        self.error(404, "ObjectLockConfigurationNotFoundError")
+
+    def PutObject(self, query: object) -> None:  # noqa: N802
+        announced = self.headers["x-amz-checksum-sha256"]
+        if self.fake.checksums and announced != base64.b64encode(hashlib.sha256(self.body).digest()).decode():
+            return self.error(400, "BadDigest")
+        return self.store(self.body, self.meta())
+
+    def CreateMultipartUpload(self, query: object) -> None:  # noqa: N802
+        name = f"upload{len(self.fake.uploads)}"
+        self.fake.uploads[name] = ({}, self.meta())
+        self.answer(200, f"<R><UploadId>{name}</UploadId></R>".encode())
+
+    def UploadPart(self, query: dict[str, list[str]]) -> None:  # noqa: N802
+        parts = self.fake.uploads[query["uploadId"][0]][0]
+        parts[int(query["partNumber"][0])] = self.body
+        self.answer(200, b"", {"ETag": '"part"'})
+
+    def CompleteMultipartUpload(self, query: dict[str, list[str]]) -> None:  # noqa: N802
+        upload = self.fake.uploads.get(query["uploadId"][0])
+        if upload is None:
+            return self.error(404, "NoSuchUpload")
+        parts, meta = upload
+        if self.store(b"".join(parts[n] for n in sorted(parts)), meta, b"<R><ETag>e</ETag></R>"):
+            del self.fake.uploads[query["uploadId"][0]]
+        return None
+
+    def AbortMultipartUpload(self, query: dict[str, list[str]]) -> None:  # noqa: N802
+        self.fake.uploads.pop(query["uploadId"][0], None)
+        self.answer(204)
+
+    def GetObject(self, query: object) -> None:  # noqa: N802
+        if self.key not in self.fake.objects:
+            return self.error(404, "NoSuchKey")
+        data, meta = self.fake.objects[self.key]
+        return self.answer(200, data, meta)
+
+    def HeadObject(self, query: object) -> None:  # noqa: N802
+        if self.key not in self.fake.objects:
+            return self.answer(404)
+        data, meta = self.fake.objects[self.key]
+        return self.answer(200, b"", meta | {"Content-Length": str(len(data))})
+
+    def store(self, data: bytes, meta: dict[str, str], answer: bytes = b"") -> bool:
+        with self.fake.lock:
+            if self.fake.conditions and self.headers["If-None-Match"] and self.key in self.fake.objects:
+                self.error(412, "PreconditionFailed")
+                return False
+            self.fake.objects[self.key] = (data, meta)
+        self.answer(200, answer, {"ETag": '"e"'})
+        return True
+
+    def meta(self) -> dict[str, str]:
+        return {name: value for name, value in self.headers.items() if name.lower().startswith("x-amz-meta-")}
+
+    def error(self, status: int, code: str) -> None:
+        text = f"<Error><Code>{code}</Code><Message>on order</Message></Error>"
+        self.answer(status, text.encode())
+
+    def answer(self, status: int, body: bytes = b"", headers: dict[str, str] | None = None) -> None:
+        if getattr(self, "muted", False):
+            return self.drop()
+        self.send_response(status)
+        for name, value in ({"Content-Length": str(len(body))} | (headers or {})).items():
+            self.send_header(name, value)
+        self.end_headers()
+        if getattr(self, "cut", False):
+            self.wfile.write(body[: len(body) // 2])
+            return self.drop()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+        return None
+
+    def drop(self) -> None:
+        self.close_connection = True
+        self.connection.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.fixture(scope="session")
+def endpoint() -> Iterator[FakeS3]:
+    fake = FakeS3()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (Handler,), {"fake": fake}))
+    server.daemon_threads = True
+    fake.url = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
+    thread.start()
+    yield fake
+    server.shutdown()
+    server.server_close()
+    thread.join()
+
+
+@pytest.fixture(scope="session")
+def client(endpoint: FakeS3) -> Iterator[tuple[S3Store, list[str]]]:
+    """One client for all tests: making one takes longer than most of them."""
+    retries: list[str] = []
+    settings = S3Settings(endpoint=endpoint.url, bucket="evidence", access_key="a", secret_key="b")
+    store = S3Store(settings, patience=Patience(attempts=4, first_pause=0.001), on_retry=retries.append)
+    yield store, retries
+    store.close()
+
+
+@pytest.fixture
+def fake_s3(endpoint: FakeS3) -> FakeS3:
+    fresh = FakeS3(url=endpoint.url, lock=endpoint.lock)
+    vars(endpoint).update(vars(fresh))
+    return endpoint
+
+
+@pytest.fixture
+def retries(client: tuple[S3Store, list[str]]) -> list[str]:
+    client[1].clear()
+    return client[1]
+
+
+@pytest.fixture
+def store(client: tuple[S3Store, list[str]], fake_s3: FakeS3) -> S3Store:
+    return client[0]

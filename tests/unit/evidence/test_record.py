@@ -1,0 +1,260 @@
+"""A record says what was observed, the same way every time, and never a number that was not measured."""
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairtrial import documents
+from fairtrial.api import BenchmarkRun, digest, parse
+from fairtrial.documents import Artifact, Diff
+from fairtrial.errors import InvalidInput
+from fairtrial.evidence.record import assemble, load_record, record_schema
+from fairtrial.evidence.value import INT64_MAX, Integer, Value, measured, missing, not_applicable, plain, void
+from fairtrial.testing import agent_report, check_result, evaluation_report, make_finished_run, make_run, pod_facts
+
+REPORTS = (Artifact("agent/report.json", 2000, "5" * 64), Artifact("evaluation/report.json", 900, "6" * 64))
+
+
+def good() -> Any:
+    return assemble(make_finished_run(), agent_report(), evaluation_report(), REPORTS)
+
+
+def leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, dict):
+        for item in value.values():
+            yield from leaves(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from leaves(item)
+    else:
+        yield value
+
+
+def states(record: dict[str, Any], *path: str) -> dict[str, Any]:
+    for key in path:
+        record = record[key]
+    return record
+
+
+# --- the same facts, the same bytes -----------------------------------------------------------------------------------
+def test_assembling_twice_gives_the_same_bytes():
+    assert good().to_bytes() == good().to_bytes()
+
+
+def test_the_order_in_which_artifacts_are_told_does_not_matter():
+    agent = agent_report()
+    shuffled = dataclasses.replace(agent, artifacts=list(reversed(agent.artifacts)))
+    again = assemble(make_finished_run(), shuffled, evaluation_report(), tuple(reversed(REPORTS)))
+    assert again.to_bytes() == good().to_bytes()
+
+
+def test_what_a_later_look_at_the_object_shows_does_not_matter():
+    """Labels, versions and what people ask for after the end differ; the facts do not."""
+    later = make_finished_run(
+        metadata={"resourceVersion": "9", "generation": 3, "deletionTimestamp": "2026-02-01T00:00:00Z"},
+        status={"phase": "Recording", "message": "…", "timestamps": {"recorded": "2026-02-01T00:00:00Z"}},
+        cancel={"reason": "too late"},
+    )
+    assert assemble(later, agent_report(), evaluation_report(), REPORTS).to_bytes() == good().to_bytes()
+
+
+def test_a_run_read_back_from_the_api_server_gives_the_same_bytes():
+    again = parse(BenchmarkRun, json.loads(json.dumps(make_finished_run().as_json())))
+    assert assemble(again, agent_report(), evaluation_report(), REPORTS).to_bytes() == good().to_bytes()
+
+
+def test_reports_read_back_give_the_same_bytes():
+    agent = documents.load(documents.AgentReport, documents.dump(agent_report()))
+    evaluation = documents.load(documents.EvaluationReport, documents.dump(evaluation_report()))
+    assert assemble(make_finished_run(), agent, evaluation, REPORTS).to_bytes() == good().to_bytes()
+
+
+def test_a_record_survives_being_written_and_read():
+    data = good().to_bytes()
+    assert load_record(data).to_bytes() == data
+
+
+def test_a_record_fits_its_published_schema():
+    schema = record_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    nothing = assemble(make_run(), None, None)
+    for record in (good(), nothing):
+        jsonschema.validate(json.loads(record.to_bytes()), schema)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(json.loads(good().to_bytes()) | {"extra": 1}, schema)
+
+
+# --- values -----------------------------------------------------------------------------------------------------------
+def test_null_never_becomes_zero():
+    record = json.loads(assemble(make_run(), None, None).to_bytes())
+    numbers = [record["patch"][key] for key in ("filesAdded", "filesModified", "linesAdded", "linesDeleted")]
+    numbers += [*record["usage"].values(), record["interaction"]["wallMs"], record["timings"]["queuedMs"]]
+    assert all(value["state"] != "measured" and "value" not in value and value["reason"] for value in numbers)
+
+
+def test_a_measured_zero_stays_a_zero():
+    record = json.loads(good().to_bytes())
+    assert record["patch"]["filesDeleted"] == {"state": "measured", "value": 0}
+    assert record["timings"]["queuedMs"] == {"state": "measured", "value": 0}
+
+
+def test_a_missing_diff_keeps_its_reason():
+    agent = agent_report(diff=Diff("missing", reason="fixture_unreadable"))
+    record = json.loads(assemble(make_finished_run(), agent, evaluation_report()).to_bytes())
+    assert record["patch"]["linesAdded"] == {"state": "missing", "reason": "fixture_unreadable"}
+
+
+def test_usage_is_missing_where_a_model_was_called_and_inapplicable_where_there_was_none():
+    network = {"modelProviderRef": {"name": "provider"}}
+    called = assemble(make_finished_run(network=network), agent_report(), evaluation_report())
+    assert called.usage.output_tokens == missing("not_collected")
+    assert good().usage.output_tokens == not_applicable("no_model_provider")
+
+
+def test_an_evaluators_error_is_void_and_no_verdict():
+    broken = evaluation_report(verdict="error", checks=[check_result("error")])
+    record = assemble(make_finished_run(), agent_report(), broken)
+    assert record.evaluation.verdict == void("evaluator_error")
+    assert record.classification.outcome == "invalid"
+
+
+def test_a_clock_that_went_backwards_gives_no_negative_time():
+    status = {"timestamps": {"agentStarted": "2026-01-01T12:00:05Z", "agentFinished": "2026-01-01T12:00:00Z"}}
+    record = assemble(make_finished_run(status=status), agent_report(), evaluation_report())
+    assert record.timings.agent_pod_ms == void("clock_went_backwards")
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {"state": "measured"},
+        {"state": "measured", "value": None},
+        {"state": "measured", "value": 1, "reason": "x"},
+        {"state": "missing"},
+        {"state": "missing", "reason": ""},
+        {"state": "missing", "reason": "x", "value": 0},
+        {"state": "measured", "value": True},
+        {"state": "measured", "value": 1.0},
+        {"state": "measured", "value": "1"},
+        {"state": "measured", "value": INT64_MAX + 1},
+        {"state": "other", "reason": "x"},
+    ],
+)
+def test_a_value_without_its_one_meaning_is_refused(raw: dict[str, Any]):
+    with pytest.raises(ValueError, match="Value"):
+        Value[Integer].model_validate(raw)
+
+
+def test_the_largest_integer_is_kept_as_it_is():
+    assert json.loads(json.dumps(Value[Integer].model_validate(measured(INT64_MAX)).as_json()))["value"] == INT64_MAX
+
+
+# --- nothing that JSON readers disagree about -------------------------------------------------------------------------
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=10,
+)
+
+
+@given(st.dictionaries(st.text(), json_values, max_size=4))
+def test_whatever_a_pod_says_of_its_environment_a_record_has_no_floating_point(environment: dict[str, Any]):
+    record = assemble(make_finished_run(), agent_report(environment=environment), evaluation_report())
+    data = record.to_bytes()
+    assert not [leaf for leaf in leaves(json.loads(data)) if isinstance(leaf, float)]
+    assert load_record(data).to_bytes() == data
+
+
+def test_floating_point_is_kept_as_text():
+    assert plain({"load": [0.1, float("nan")], "big": 2**64, "n": 1}) == {
+        "load": ["0.1", "nan"],
+        "big": str(2**64),
+        "n": 1,
+    }
+
+
+def test_a_record_with_floating_point_is_refused():
+    raw = json.loads(good().to_bytes())
+    raw["environment"]["agent"]["load"] = 0.5
+    with pytest.raises(InvalidInput, match=r"environment\.agent"):
+        load_record(json.dumps(raw).encode())
+
+
+def test_a_record_with_an_unknown_field_is_refused_by_its_path():
+    raw = json.loads(good().to_bytes())
+    raw["patch"]["extra"] = 1
+    with pytest.raises(InvalidInput, match=r"patch\.extra"):
+        load_record(json.dumps(raw).encode())
+
+
+def test_a_record_with_a_damaged_document_is_refused():
+    raw = json.loads(good().to_bytes())
+    del raw["interaction"]["steps"][0]["argv"]
+    with pytest.raises(InvalidInput, match="argv"):
+        load_record(json.dumps(raw).encode())
+
+
+def test_names_that_are_no_text_do_not_stop_a_record():
+    agent = agent_report(diff=dataclasses.replace(agent_report().diff, paths=["bad\udcff", "nul\x00"]))
+    data = assemble(make_finished_run(), agent, evaluation_report()).to_bytes()
+    assert load_record(data).to_bytes() == data
+
+
+# --- what it says -----------------------------------------------------------------------------------------------------
+def test_every_instruction_is_hashed():
+    run = make_finished_run(candidate={"files": {"AGENTS.md": "Be brief."}, "env": [{"name": "A", "value": "b"}]})
+    configuration = assemble(run, agent_report(), evaluation_report()).configuration
+    assert configuration.file_sha256 == {"AGENTS.md": digest("Be brief.")}
+    assert configuration.prompt_sha256 == measured({"only": digest("Do it.")})
+    assert configuration.argv_sha256 == digest(["/bin/agent", "{prompt}"])
+    assert configuration.env_sha256 == digest([{"name": "A", "value": "b"}])
+
+
+def test_any_change_of_the_candidate_changes_its_hash():
+    first = good().configuration.configuration_sha256
+    other = make_finished_run(candidate={"argv": ["/bin/agent", "--fast", "{prompt}"]})
+    assert assemble(other, agent_report(), None).configuration.configuration_sha256 != first
+
+
+def test_images_are_recorded_as_asked_for_and_as_resolved():
+    environment = good().environment
+    assert environment.candidate_image.endswith("d" * 64)
+    assert set(environment.resolved_images) >= {"agent/agent", "agent/record", "evaluator/checks"}
+
+
+def test_a_foreign_report_contributes_nothing_but_its_refusal():
+    record = assemble(make_finished_run(), agent_report(pod_uid="another"), evaluation_report())
+    assert record.classification.row == "agent_report_foreign"
+    assert record.interaction.steps == ()
+    assert [one.name for one in record.artifacts if one.name.startswith("agent/")] == []
+
+
+def test_a_run_of_which_nothing_is_known_has_a_record_all_the_same():
+    status = {"agentPod": {"facts": pod_facts(phase="Failed", reason="Evicted", containers={}).as_json()}}
+    record = assemble(make_finished_run(status=status), None, None)
+    assert record.classification.outcome == "invalid"
+    assert record.classification.reason == "evicted"
+    assert load_record(record.to_bytes()) == record
+
+
+def test_a_replacement_names_what_it_replaces():
+    run = make_finished_run(replaces={"name": "run-0", "uid": "u-0"}, cohortRef={"name": "cohort-1"})
+    lineage = assemble(run, agent_report(), evaluation_report()).lineage
+    assert lineage.replaces is not None
+    assert (lineage.cohort, lineage.replaces.name, lineage.replaces.uid) == ("cohort-1", "run-0", "u-0")
+
+
+def test_the_reason_of_a_cancellation_is_kept():
+    run = make_finished_run(
+        cancel={"reason": "wrong task"},
+        status={"evaluatorPod": None, "timestamps": {"cancelled": "2026-01-01T12:05:00Z"}},
+    )
+    record = assemble(run, agent_report(ending="stopped_from_outside"), None)
+    assert record.classification.outcome == "cancelled"
+    assert record.lineage.cancel_reason == "wrong task"
