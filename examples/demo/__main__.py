@@ -42,8 +42,7 @@ def main() -> None:
     parser.add_argument("--values", help="chart values with your images by digest (needed with --context)")
     arguments = parser.parse_args()
     if arguments.locally:
-        tries.run()
-        return
+        sys.exit(tries.run())
     target = _own_cluster(arguments.context, arguments.values) if arguments.context else local_target()
     install(target)
     kubectl = Kubectl(target.context, RUN_NAMESPACE)

@@ -91,5 +91,5 @@ def new_namespace(kubectl: Kubectl) -> Iterator[Callable[..., str]]:
 
 @pytest.fixture
 def namespace(new_namespace: Callable[..., str]) -> str:
-    """A namespace of this test's own that lets runs in: enabled, and Pod Security `restricted` enforced."""
-    return new_namespace(**{names.NAMESPACE_LABEL: "true", "pod-security.kubernetes.io/enforce": "restricted"})
+    """A namespace of this test's own, with Pod Security `restricted`. No operator that may be installed serves it."""
+    return new_namespace(**{names.NAMESPACE_LABEL: "integration", "pod-security.kubernetes.io/enforce": "restricted"})

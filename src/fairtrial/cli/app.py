@@ -26,12 +26,16 @@ Context = Annotated[str | None, typer.Option(help="kubectl context; the current 
 def try_(
     file: Annotated[Path, typer.Argument(help="YAML file with one BenchmarkRun.", metavar="RUN.yaml")],
     task_folder: Annotated[
-        Path | None, typer.Option("--task", metavar="FOLDER", help="Task folder; default: ../tasks/ beside the file.")
+        Path | None,
+        typer.Option("--task", metavar="FOLDER", help="Task folder; default: ../tasks/NAME beside the file's folder."),
     ] = None,
-    keep: Annotated[Path | None, typer.Option(metavar="FOLDER", help="New folder for every artifact.")] = None,
+    keep: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="New folder for summary.json and every artifact.")
+    ] = None,
 ) -> None:
-    """A whole run as local processes: not isolated, not evidence. The candidate's program runs as you.
+    """A whole run as local processes: not isolated, not evidence.
 
+    The candidate is somebody's program, and runs as you: only try what you would start yourself.
     Exit code 0: passed; 1: failed; 2: anything else.
     """
     from fairtrial.cli.try_run import run
@@ -45,16 +49,23 @@ def watch(
     selector: Annotated[str, typer.Option(metavar="LABELS", help="Only runs with these labels.")] = "",
     context: Context = None,
 ) -> None:
-    """Show what every run of a namespace does, until each is recorded. A live table, or lines without a terminal."""
-    from fairtrial.cli.kubectl import Kubectl
-    from fairtrial.cli.watch import until_recorded
+    """Show what every run of a namespace does, until each is recorded. Ctrl-C ends only the watching.
 
-    until_recorded(Kubectl(context, namespace), selector)
+    A live table on a terminal; elsewhere one line for each change.
+    """
+    from fairtrial.cli.kubectl import Kubectl
+    from fairtrial.cli.watch import watch as show
+
+    show(Kubectl(context, namespace), selector)
 
 
 @app.command()
 def record(run: Run, namespace: Namespace = "default", context: Context = None) -> None:
-    """Print a run's record, after checking that its bytes have the SHA-256 that the run's status names."""
+    """Print a run's record, after checking that its bytes have the SHA-256 that the run's status names.
+
+    The store is the one that FAIRTRIAL_S3_ENDPOINT, FAIRTRIAL_S3_BUCKET, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY
+    name.
+    """
     from fairtrial.cli import records
 
     records.record(run, namespace, context)
@@ -67,7 +78,11 @@ def artifacts(
     namespace: Namespace = "default",
     context: Context = None,
 ) -> None:
-    """Download a run's record and every artifact that it names, each checked against the record's hash."""
+    """Download a run's record and every artifact that it names, each checked against the record's hash.
+
+    The store is the one that FAIRTRIAL_S3_ENDPOINT, FAIRTRIAL_S3_BUCKET, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY
+    name. The folder is made once everything in it is there and checked; nothing is overwritten.
+    """
     from fairtrial.cli import records
 
     records.artifacts(run, to, namespace, context)

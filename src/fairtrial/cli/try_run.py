@@ -4,47 +4,53 @@ For task and candidate authors. Not isolated: the candidate's program runs as wh
 their network. Not evidence: nothing is stored, and nobody but its author saw it.
 """
 
+import contextlib
 import dataclasses
 import json
 import os
-import re
+import signal
 import tempfile
+import threading
 import uuid
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import yaml
 from fairtrial_evaluator.local import FolderEvidence, LocalTask, evaluate_locally
+from fairtrial_evaluator.trees import delete
 from fairtrial_runner.local import lay_out, run_here
 from fairtrial_runner.places import Places
-from rich.console import Console
-from rich.table import Table
 
-from fairtrial import documents, names, plans
-from fairtrial.api import BenchmarkRun, BenchmarkTask, PodFacts, PodStatus, ResourceClass, parse
-from fairtrial.classify import Classification, classify, facts_of
+from fairtrial import names, plans
+from fairtrial.api import (
+    BenchmarkRun,
+    BenchmarkTask,
+    ContainerFacts,
+    PodFacts,
+    PodStatus,
+    ResolvedTask,
+    ResourceClass,
+    parse,
+)
+from fairtrial.archive import extract
+from fairtrial.classify import classify, facts_of
 from fairtrial.cli import output
+from fairtrial.cli.localise import localised
 from fairtrial.cli.push import manifest
-from fairtrial.documents import AgentPlan, AgentReport, Artifact, EvaluationReport, Step
+from fairtrial.cli.tried import LABEL, Tried, show, summary
+from fairtrial.documents import Artifact, EvaluationPlan, EvaluationReport
 from fairtrial.errors import InvalidInput
 from fairtrial.process import Stop
 from fairtrial.task.load import load
 from fairtrial.task.pack import Complete, complete, public_archive, sealed_archive
+from fairtrial.task.packed import PROJECT
 
-LABEL = "local: not isolated, not evidence"
 UID = "local"
+INTERRUPTED = "interrupted"  # a recorder that is done sets a reason of its own
 EXIT_CODES = {"passed": 0, "failed": 1}
 _NO_IMAGE = f"local/nothing@sha256:{'0' * 64}"
-
-
-@dataclasses.dataclass(frozen=True)
-class Tried:
-    """What came of a local run."""
-
-    name: str
-    agent: AgentReport
-    evaluation: EvaluationReport | None
-    classification: Classification
+_CHUNK = 1 << 18
 
 
 class _Folder:
@@ -65,14 +71,19 @@ def run(file: Path, task_folder: Path | None, keep: Path | None) -> int:
     wanted = read_run(file)
     folder = task_folder or task_beside(file, wanted.spec.task_ref.name)
     console = output.console()
-    console.print(f"{LABEL}: {wanted.spec.candidate.name} runs as you, on this machine.", style="yellow")
+    console.print(LABEL, style="yellow")
+    console.print(
+        f"{wanted.spec.candidate.name} is somebody's program. It runs as you, and may do whatever you may.",
+        style="yellow",
+        markup=False,
+        soft_wrap=True,
+    )
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
-        kept = keep or Path(scratch, "kept")
-        tried = try_run(wanted, folder, Path(scratch, "run"), kept)
-        if keep is not None:
-            (keep / "summary.json").write_text(json.dumps(summary(tried), indent=2) + "\n")
-    show(console, tried)
-    console.print(f"{LABEL}{f'; kept in {keep}' if keep else ''}", style="yellow", soft_wrap=True)
+        tried = try_run(wanted, folder, Path(scratch), keep or Path(scratch, "kept"))
+    if keep is not None:
+        (keep / "summary.json").write_text(json.dumps(summary(tried), indent=2) + "\n")
+    show(console, tried, keep)
+    console.print(LABEL, style="yellow")
     return EXIT_CODES.get(tried.classification.outcome, 2)
 
 
@@ -80,8 +91,8 @@ def read_run(file: Path) -> BenchmarkRun:
     """The one BenchmarkRun of a YAML file."""
     try:
         found = [document for document in yaml.safe_load_all(file.read_text()) if document]
-    except (OSError, yaml.YAMLError) as error:
-        raise InvalidInput(f"{file}: {error}") from error
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise InvalidInput(f"{file}: cannot be read: {error}") from error
     runs = [document for document in found if isinstance(document, dict) and document.get("kind") == "BenchmarkRun"]
     if len(runs) != 1:
         raise InvalidInput(f"{file}: holds {len(runs)} BenchmarkRuns.", next_move="Give a file with exactly one.")
@@ -99,86 +110,70 @@ def task_beside(file: Path, name: str) -> Path:
 def try_run(wanted: BenchmarkRun, task_folder: Path, scratch: Path, kept: Path) -> Tried:
     """Everything but showing it. Artifacts go to `kept`, the workspace lies below `scratch`."""
     with complete(load(task_folder)) as found:
-        task = _task_object(found)
-        places = Places.below(scratch)
-        bundle = public_archive(found).data
-        run_object = _identified(wanted)
-        plan = localised(plans.agent_plan(run_object, task, _this_machine(), probes=[]), places)
-        lay_out(places, plan, bundle)
-        agent = run_here(places, plan, _Folder(kept), Stop())
-        evaluation = None
-        if agent.ending in {"finished", "deadline"} and agent.snapshot.state == "measured":
-            local = LocalTask(found.task.public, found.task.evaluation, found.sealed_files(), found.project)
-            judged = evaluate_locally(
-                local,
-                places.project,
-                launcher=found.task.evaluation.launcher,
-                evidence=FolderEvidence(kept),
-                wall_seconds=found.task.evaluate_seconds,
-            )
-            evaluation = _of_this_run(judged, agent)
-    facts = facts_of(_as_ended(run_object), agent, evaluation)
-    return Tried(wanted.metadata.name or "run", agent, evaluation, classify(facts))
+        task, machine = _task_object(found), _this_machine()
+        accepted = _accepted(wanted, task)
+        plan = plans.agent_plan(accepted, task, machine, probes=[])
+        if why := plans.too_large(plan):
+            raise InvalidInput(f"{wanted.metadata.name}: {why}")
+        places = Places.below(scratch / "run")
+        plan = localised(plan, places)
+        lay_out(places, plan, public_archive(found).data)
+        with _interruptible() as stop:
+            agent = run_here(places, plan, _Folder(kept), stop)
+        evaluation, interrupted = None, stop.reason == INTERRUPTED
+        if not interrupted and agent.ending in {"finished", "deadline"} and agent.snapshot.state == "measured":
+            told = plans.evaluation_plan(accepted, agent, task, machine)
+            evaluation = _evaluated(found, told, kept, scratch / "snapshot")
+    ended = _ended(accepted, evaluated=evaluation is not None, cancelled=interrupted)
+    return Tried(accepted.metadata.name, agent, evaluation, classify(facts_of(ended, agent, evaluation)))
 
 
-def localised(plan: AgentPlan, places: Places) -> AgentPlan:
-    """The plan with a pod's paths replaced by this machine's. Pure but for reading `places`."""
-    moved = {
-        names.CANDIDATE_DIR: places.candidate,
-        names.PROJECT_DIR: places.project,
-        names.TASK_FILE: places.workspace / "TASK.md",
-        names.WORKSPACE_DIR: places.workspace,
-        names.HOME_DIR: places.home,
-    }
+@contextlib.contextmanager
+def _interruptible() -> Iterator[Stop]:
+    """Ctrl-C ends the candidate and all that it started: in a session of its own, it would outlive us otherwise."""
+    stop = Stop()
 
-    # In one pass: what was replaced may hold the name of another pod path.
-    known = re.compile("|".join(re.escape(path) for path in sorted(moved, key=len, reverse=True)))
+    def interrupt(*_: object) -> None:
+        # Not here: the interrupted code may hold the lock that `set` takes.
+        threading.Thread(target=stop.set, args=(INTERRUPTED,), daemon=True).start()
 
-    def here(text: str) -> str:
-        return known.sub(lambda found: os.fspath(moved[found.group()]), text)
-
-    def step(one: Step) -> Step:
-        return dataclasses.replace(one, argv=[here(item) for item in one.argv])
-
-    env = {key: here(value) for key, value in plan.env.items()}
-    files = {name: here(text) for name, text in plan.candidate_files.items()}
-    return dataclasses.replace(plan, steps=[step(one) for one in plan.steps], env=env, candidate_files=files)
+    before = {number: signal.signal(number, interrupt) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
-def summary(tried: Tried) -> dict[str, Any]:
-    """What `--keep` leaves as summary.json."""
-    found = tried.classification
-    return {
-        "what": LABEL,
-        "run": tried.name,
-        "outcome": found.outcome,
-        "cause": found.cause,
-        "reason": found.reason,
-        "category": found.category,
-        "tags": list(found.tags),
-        "agent": documents.to_json(tried.agent),
-        "evaluation": documents.to_json(tried.evaluation) if tried.evaluation else None,
-    }
-
-
-def show(console: Console, tried: Tried) -> None:
-    """A small table for people."""
-    table = Table(box=None, pad_edge=False, show_header=False)
-    found = tried.classification
-    table.add_row("run", tried.name)
-    table.add_row("outcome", " · ".join(part for part in (found.outcome, found.reason, found.category) if part))
-    table.add_row("agent", f"{tried.agent.ending} {tried.agent.message}".strip())
-    for step in tried.agent.steps:
-        end = f"exit code {step.exit_code}" if step.exit_code is not None else f"{step.end} {step.signal or step.error}"
-        table.add_row(f"step {step.name}", f"{end}, {step.duration_ms} ms")
-    table.add_row("changed", ", ".join(tried.agent.diff.paths[:5]) or "nothing")
-    for check in tried.evaluation.checks if tried.evaluation else []:
-        table.add_row(f"check {check.name}", f"{check.state} {check.reason}")
-    console.print(table)
+def _evaluated(found: Complete, plan: EvaluationPlan, kept: Path, scratch: Path) -> EvaluationReport:
+    """Judge the snapshot, as an evaluator pod does; not the workspace, which may have changed after it was taken."""
+    scratch.mkdir()
+    with (kept / plan.snapshot_artifact).open("rb") as file:
+        extract(iter(lambda: file.read(_CHUNK), b""), scratch, sha256=plan.snapshot_sha256, unsafe="skip")
+    project = scratch / PROJECT
+    if not project.is_dir():
+        delete(project)
+        project.mkdir()
+    judged = evaluate_locally(
+        LocalTask(found.task.public, found.task.evaluation, found.sealed_files(), found.project),
+        project,
+        launcher=found.task.evaluation.launcher,
+        evidence=FolderEvidence(kept),
+        wall_seconds=plan.wall_seconds,
+    )
+    return dataclasses.replace(
+        judged,
+        run=plan.run,
+        pod_uid=UID,
+        bundle_sha256=plan.bundle_sha256,
+        sealed_sha256=plan.sealed_sha256,
+        snapshot_sha256=plan.snapshot_sha256,
+    )
 
 
 def _task_object(found: Complete) -> BenchmarkTask:
     document = manifest(found.task, public_archive(found), sealed_archive(found), namespace=UID, image=_NO_IMAGE)
+    document["metadata"]["uid"] = UID
     return parse(BenchmarkTask, document)
 
 
@@ -191,19 +186,27 @@ def _this_machine() -> ResourceClass:
     return parse(ResourceClass, {"apiVersion": names.API_VERSION, "kind": "ResourceClass", **raw})
 
 
-def _identified(wanted: BenchmarkRun) -> BenchmarkRun:
-    metadata = wanted.metadata.model_copy(update={"namespace": UID, "uid": str(uuid.uuid4())})
-    return wanted.model_copy(update={"metadata": metadata})
+def _accepted(wanted: BenchmarkRun, task: BenchmarkTask) -> BenchmarkRun:
+    """The run as the operator accepts it: with an identity, and with the task resolved."""
+    identity = {"namespace": UID, "uid": str(uuid.uuid4())}
+    status = wanted.status.model_copy(update={"task": ResolvedTask.of(task)})
+    return wanted.model_copy(update={"metadata": wanted.metadata.model_copy(update=identity), "status": status})
 
 
-def _of_this_run(judged: EvaluationReport, agent: AgentReport) -> EvaluationReport:
-    """A local evaluation knows no run; it judged the workspace that this agent left."""
-    snapshot = agent.snapshot.artifact.sha256 if agent.snapshot.artifact else ""
-    return dataclasses.replace(judged, run=agent.run, pod_uid=UID, snapshot_sha256=snapshot)
+def _ended(accepted: BenchmarkRun, *, evaluated: bool, cancelled: bool) -> BenchmarkRun:
+    """The run with what was observed: local processes that ended, in the place of pods; and who stopped it."""
+    status = accepted.status.model_copy(
+        update={
+            "agent_pod": _exited(names.CONTAINER_AGENT),
+            "evaluator_pod": _exited(names.CONTAINER_CHECKS) if evaluated else None,
+            "timestamps": accepted.status.timestamps.model_copy(
+                update={"cancelled": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ") if cancelled else None}
+            ),
+        }
+    )
+    return accepted.model_copy(update={"status": status})
 
 
-def _as_ended(tried: BenchmarkRun) -> BenchmarkRun:
-    """The run with its two local processes, which have ended, in the place of pods."""
-    ended = PodStatus(name=UID, uid=UID, facts=PodFacts(phase="Succeeded"))
-    status = tried.status.model_copy(update={"agent_pod": ended, "evaluator_pod": ended})
-    return tried.model_copy(update={"status": status})
+def _exited(container: str) -> PodStatus:
+    facts = PodFacts(phase="Succeeded", containers={container: ContainerFacts(exit_code=0)})
+    return PodStatus(name=UID, uid=UID, facts=facts)

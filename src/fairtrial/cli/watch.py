@@ -9,9 +9,18 @@ from rich.live import Live
 from rich.table import Table
 
 from fairtrial.cli.kubectl import Kubectl
+from fairtrial.cli.output import plain
 
 POLL_SECONDS = 1.0
 COLOURS = {"passed": "green", "failed": "red", "invalid": "yellow", "void": "magenta", "cancelled": "blue"}
+
+
+def watch(kubectl: Kubectl, selector: str) -> None:
+    """Show the runs until each is recorded, however long that takes, and leave the table where it was."""
+    runs = until_recorded(kubectl, selector, timeout_seconds=float("inf"))
+    console = Console()
+    if console.is_terminal:
+        console.print(table(runs, datetime.now(UTC)))
 
 
 def until_recorded(kubectl: Kubectl, selector: str, *, timeout_seconds: float = 3600) -> list[dict[str, Any]]:
@@ -19,10 +28,13 @@ def until_recorded(kubectl: Kubectl, selector: str, *, timeout_seconds: float = 
     console = Console()
     deadline = time.monotonic() + timeout_seconds
     shown: dict[str, str] = {}
+    which = ("--selector", selector) if selector else ()
     with Live(console=console, refresh_per_second=4, transient=True) as live:
         while True:
-            runs = kubectl.get("benchmarkruns.fairtrial.dev", "--selector", selector)["items"]
-            if console.is_terminal:
+            runs = kubectl.get("benchmarkruns.fairtrial.dev", *which)["items"]
+            if not runs:
+                _print_once(console, shown, "", "no run yet; waiting for one")
+            elif console.is_terminal:
                 live.update(table(runs, datetime.now(UTC)))
             else:
                 _print_changes(console, runs, shown)
@@ -58,20 +70,23 @@ def table(runs: list[dict[str, Any]], now: datetime) -> Table:
     for run in sorted(runs, key=lambda item: str(item["metadata"]["name"])):
         created = datetime.fromisoformat(run["metadata"]["creationTimestamp"])
         colour = COLOURS.get(run.get("status", {}).get("outcome", ""), "")
-        result.add_row(
+        cells = (
             run["metadata"]["name"],
             run["spec"]["taskRef"]["name"],
             run["spec"]["candidate"]["name"],
             f"{(now - created).total_seconds():.0f}s",
             what_it_does(run)[:90],
-            style=colour,
         )
+        result.add_row(*(plain(cell) for cell in cells), style=colour)
     return result
 
 
 def _print_changes(console: Console, runs: list[dict[str, Any]], shown: dict[str, str]) -> None:
     for run in runs:
-        name, state = run["metadata"]["name"], what_it_does(run)
-        if shown.get(name) != state:
-            shown[name] = state
-            console.print(f"  {name}: {state}", highlight=False, soft_wrap=True)
+        _print_once(console, shown, run["metadata"]["name"], what_it_does(run))
+
+
+def _print_once(console: Console, shown: dict[str, str], name: str, state: str) -> None:
+    if shown.get(name) != state:
+        shown[name] = state
+        console.print(plain(f"  {name}: {state}" if name else f"  {state}"), soft_wrap=True)

@@ -1,68 +1,136 @@
-"""`fairtrial try`: a whole run as local processes, labelled as what it is."""
+"""`fairtrial try`: a whole run as local processes, labelled as what it is. Only harmless candidates are tried."""
 
 import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
-from examples import render
+from examples.demo import tries
 from examples.demo.install import ROOT
-from examples.demo.tries import NO_DIGEST
 from fairtrial.cli import try_run
 from fairtrial.errors import InvalidInput
 
+LABEL = "local: not isolated, not evidence"
 TASK = ROOT / "examples" / "tasks" / "types-fix"
 
 
-def run_file(folder: Path, name: str) -> Path:
-    images = {image: f"localhost/fairtrial/{image}@{NO_DIGEST}" for image in ("python", "node", "busybox")}
-    (wanted,) = render.render_file(ROOT / "examples" / "runs" / f"{name}.yaml", images)
-    file = folder / "run.yaml"
-    file.write_text(yaml.safe_dump(wanted))
-    return file
+@pytest.fixture
+def reference(tmp_path: Path) -> Path:
+    return tries.run_file("reference-types-fix", tmp_path)
 
 
 @pytest.fixture(autouse=True)
 def _tools(monkeypatch: pytest.MonkeyPatch) -> None:
-    """python3 with mypy, as `uv run` has it first on the PATH."""
-    import os
-    import sys
-
+    """python3 with mypy and pytest, as `uv run` has it first on the PATH."""
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
 
 
+def with_argv(file: Path, *argv: str) -> Path:
+    """The same run with another program."""
+    run = yaml.safe_load(file.read_text())
+    run["spec"]["candidate"]["argv"] = list(argv)
+    file.write_text(yaml.safe_dump(run))
+    return file
+
+
+def summary_of(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "summary.json").read_text())
+    return found
+
+
 def test_the_reference_passes_and_everything_says_what_it_is(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    reference: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kept = tmp_path / "kept"
 
-    code = try_run.run(run_file(tmp_path, "reference-types-fix"), TASK, kept)
+    code = try_run.run(reference, TASK, kept)
 
-    shown = capsys.readouterr()
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
     assert code == 0
-    assert (shown.out + shown.err).count("local: not isolated, not evidence") == 2
-    summary = json.loads((kept / "summary.json").read_text())
-    assert (summary["what"], summary["outcome"]) == ("local: not isolated, not evidence", "passed")
+    assert (lines[0], lines[-1], lines.count(LABEL)) == (LABEL, LABEL, 2)
+    assert "somebody's program" in lines[1]
+    summary = summary_of(kept)
+    assert (summary["what"], summary["outcome"], summary["cause"]) == (LABEL, "passed", "none")
     assert summary["agent"]["isolation"] == "not_applicable"
+    assert summary["evaluation"]["snapshotSha256"] == summary["agent"]["snapshot"]["artifact"]["sha256"]
     assert (kept / "agent" / "snapshot.tar").is_file()
     assert not (kept / "record.json").exists()
 
 
-def test_a_candidate_that_does_nothing_fails(tmp_path: Path) -> None:
-    file = run_file(tmp_path, "reference-types-fix")
-    run = yaml.safe_load(file.read_text())
-    run["spec"]["candidate"]["argv"] = ["/bin/true"]
-    file.write_text(yaml.safe_dump(run))
-
-    assert try_run.run(file, TASK, None) == 1
+def test_a_candidate_that_does_nothing_fails(reference: Path) -> None:
+    assert try_run.run(with_argv(reference, "/bin/true"), TASK, None) == 1
 
 
-def test_nothing_is_overwritten(tmp_path: Path) -> None:
+def test_a_candidate_that_removes_the_project_fails_by_the_checks(reference: Path, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+
+    assert try_run.run(with_argv(reference, "/bin/rm", "-r", "{projectDir}"), TASK, kept) == 1
+
+    assert summary_of(kept)["reason"] == "checks_failed"
+
+
+def test_a_program_that_is_not_there_is_invalid_and_nothing_is_judged(reference: Path, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+
+    assert try_run.run(with_argv(reference, "/no/such/program"), TASK, kept) == 2
+
+    summary = summary_of(kept)
+    assert (summary["outcome"], summary["reason"], summary["evaluation"]) == ("invalid", "start_failed", None)
+
+
+def test_an_interrupt_ends_the_candidate_and_is_no_failure_of_it(reference: Path, tmp_path: Path) -> None:
+    kept, mark = tmp_path / "kept", tmp_path / "mark"
+    file = with_argv(reference, "/bin/sh", "-c", f"echo $$ > {mark}; exec sleep 60")
+    command = [str(Path(sys.executable).with_name("fairtrial")), "try", str(file), "--task", str(TASK)]
+    process = subprocess.Popen([*command, "--keep", str(kept)], stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while not (mark.exists() and mark.read_text().endswith("\n")):
+        assert time.monotonic() < deadline and process.poll() is None, "the candidate was not started"
+        time.sleep(0.05)
+
+    process.send_signal(signal.SIGINT)
+
+    assert process.wait(30) == 2
+    assert not Path("/proc", mark.read_text().strip()).exists()
+    summary = summary_of(kept)
+    assert (summary["outcome"], summary["cause"], summary["evaluation"]) == ("cancelled", "human_abort", None)
+
+
+def test_a_run_that_would_not_fit_into_a_pod_is_refused_here_too(reference: Path) -> None:
+    file = with_argv(reference, "/bin/true", *["{prompt}"] * 250)
+
+    with pytest.raises(InvalidInput, match="make a plan of"):
+        try_run.run(file, TASK, None)
+
+
+def test_nothing_is_overwritten(reference: Path, tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="exists already"):
-        try_run.run(run_file(tmp_path, "reference-types-fix"), TASK, tmp_path)
+        try_run.run(reference, TASK, tmp_path)
 
 
-def test_a_missing_task_is_named(tmp_path: Path) -> None:
+def test_a_missing_task_is_named(reference: Path) -> None:
     with pytest.raises(InvalidInput, match="--task FOLDER"):
-        try_run.run(run_file(tmp_path, "reference-types-fix"), None, None)
+        try_run.run(reference, None, None)
+
+
+def test_the_first_taste_needs_no_cluster_and_ends_as_it_must(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", "/nonexistent")
+
+    assert tries.run() == 0
+
+    shown = capsys.readouterr()
+    names = [name for name in tries.RUNS if name in shown.out]
+    left_out = [name for name in tries.RUNS if f"{name}: left out" in shown.out + shown.err]
+    assert sorted(names + left_out) == sorted(tries.RUNS)
+    assert bool(left_out) == (shutil.which("node") is None)
+    assert shown.out.count(LABEL) == 2 * len(names)

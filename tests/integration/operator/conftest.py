@@ -253,8 +253,7 @@ async def clean_up(kube: Kube, world: World) -> None:
 async def list_all(kube: Kube, resource: Resource, namespace: str) -> list[Object]:
     return [
         item | {"apiVersion": resource.api_version, "kind": resource.kind}
-        for item in (await kube.list_page(resource))["items"]
-        if item["metadata"]["namespace"] == namespace
+        for item in (await kube.list_page(resource, fields=f"metadata.namespace={namespace}"))["items"]
     ]
 
 

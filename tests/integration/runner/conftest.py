@@ -136,8 +136,17 @@ class Pod:
 
     def launch_pid(self) -> int:
         """launch's PID as the machine sees it."""
+        return self.launch_pids()[0]
+
+    def launch_pids(self) -> list[int]:
+        """The same, but empty where launch has not started yet or has just ended."""
         assert self.launch is not None
-        return int(Path(f"/proc/{self.launch.pid}/task/{self.launch.pid}/children").read_text().split()[0])
+        try:
+            return [
+                int(p) for p in Path(f"/proc/{self.launch.pid}/task/{self.launch.pid}/children").read_text().split()
+            ]
+        except OSError:
+            return []
 
     def _start(self, module: str, env: dict[str, str], *, own: bool) -> "subprocess.Popen[bytes]":
         """Start one container's process; `own` containers use the runtime of their image, launch the shared one."""
