@@ -24,7 +24,7 @@ from fairtrial.evidence import layout
 from fairtrial.evidence.store import S3Store
 from local_cluster import layout as layout_of_cluster
 
-ROUNDS = 8
+ROUNDS = 6
 SCRIPT = "import time; print(time.time(), flush=True); time.sleep(1); print(time.time(), flush=True)"
 TASK = "parse-defect"
 
