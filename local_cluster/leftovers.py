@@ -79,8 +79,17 @@ def mounts_below(folder: Path, mounts: str) -> list[Path]:
 
 def _pod_processes() -> Iterator[int]:
     for hierarchy in node.cgroup_hierarchies():
-        for listed in (hierarchy / layout.CGROUP).glob("**/cgroup.procs"):
-            yield from (int(line) for line in listed.read_text().split())
+        yield from processes_below(hierarchy / layout.CGROUP)
+
+
+def processes_below(cgroup: Path) -> Iterator[int]:
+    """The processes in a cgroup and its children. Shims remove cgroups meanwhile: what is gone has no processes."""
+    for folder, _, _ in os.walk(cgroup):  # not Path.glob, which raises when a folder goes away under it
+        try:
+            listed = (Path(folder) / "cgroup.procs").read_text()
+        except OSError:
+            continue
+        yield from map(int, listed.split())
 
 
 def _shims() -> Iterator[int]:

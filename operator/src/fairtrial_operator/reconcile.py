@@ -87,9 +87,9 @@ class Reconciler:
             if resynced and step == 0:
                 metrics.REPAIRS.inc()
             log.info("%s: %s", key, type(decision.action).__name__)
-            await self._applier.apply(run, raw, decision.action, notes)
-            if decision.event is not None:
+            if decision.event is not None:  # before the action, after which the run may be gone, or we
                 await self._applier.tell(run, decision.event)
+            await self._applier.apply(run, raw, decision.action, notes)
         log.error("%s does not come to rest; going on later", key)
         return False
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from local_cluster import processes
+from local_cluster import leftovers, processes
 from local_cluster.processes import Component
 
 
@@ -90,3 +90,20 @@ def test_a_component_that_ends_at_once_is_reported_with_its_last_words() -> None
 def test_nothing_has_the_identity_of_a_process_that_does_not_exist() -> None:
     assert processes.identity(2**22 + 1) is None
     assert processes.identity(os.getpid()) == processes.identity(os.getpid())
+
+
+def test_processes_are_listed_while_their_cgroups_go_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, pid in (("kept", 11), ("going", 12)):
+        (tmp_path / "pods" / name).mkdir(parents=True)
+        (tmp_path / "pods" / name / "cgroup.procs").write_text(f"{pid}\n")
+    listing = os.scandir
+
+    def scandir(path: str) -> object:
+        if Path(path).name == "going":
+            Path(path, "cgroup.procs").unlink()
+            Path(path).rmdir()
+        return listing(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+
+    assert list(leftovers.processes_below(tmp_path)) == [11]
