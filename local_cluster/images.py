@@ -6,6 +6,7 @@ because a digest is part of a result's evidence.
 """
 
 import json
+import re
 import subprocess
 import tarfile
 from collections.abc import Mapping
@@ -21,9 +22,8 @@ PREFIX = "localhost/fairtrial"
 BASE = f"{PREFIX}/debian-python:base"
 # Image name: the folder of the part. Their context is the repository, since they all use what is in src/.
 PARTS = {"operator": "operator", "gateway": "gateway", "runner": "runner_image", "evaluator": "evaluator_image"}
-CACHES = (".git", ".venv", "__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis", "node_modules")
-# In the repository, neither content of an image nor a reason to build it again.
-IGNORED = (*CACHES, "tests", "docs", "benchmarks", "local_cluster")
+# In a copied folder, neither content of an image nor a reason to build it again.
+IGNORED = (".git", ".venv", "__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis", "node_modules")
 BASE_PACKAGES = ("python3", "python3-venv", "python-is-python3", "ca-certificates")
 BASE_SUITE = "bookworm"
 # Documentation and translations: a third of the size, and no program reads them.
@@ -32,12 +32,11 @@ BASE_EXCLUDED = ("/usr/share/man/*", "/usr/share/doc/*", "/usr/share/locale/*", 
 
 @dataclass(frozen=True)
 class Image:
-    """An image to build: a Dockerfile, the folder that it copies from without some names, and its build arguments."""
+    """An image to build: a Dockerfile, the folder that it copies from, and its build arguments."""
 
     name: str
     dockerfile: Path
     context: Path
-    ignored: tuple[str, ...] = CACHES
     arguments: Mapping[str, str] = field(default_factory=lambda: {"BASE": BASE})
 
 
@@ -47,7 +46,7 @@ class BuildFailed(Exception):
 
 def table() -> list[Image]:
     """Our own images, then every example's."""
-    parts = [Image(name, REPOSITORY / folder / "Dockerfile", REPOSITORY, IGNORED) for name, folder in PARTS.items()]
+    parts = [Image(name, REPOSITORY / folder / "Dockerfile", REPOSITORY) for name, folder in PARTS.items()]
     examples = sorted((REPOSITORY / "examples" / "images").glob("*/Dockerfile"))
     return parts + [Image(file.parent.name, file, file.parent) for file in examples]
 
@@ -75,21 +74,33 @@ def build_and_load_all() -> dict[str, str]:
 
 def build(image: Image) -> Path:
     """The OCI archive of an image, built unless the cache has it for this very content."""
-    base_key = ensure_base() if BASE in image.arguments.values() else ""
-    arguments = [f"{name}={value}" for name, value in sorted(image.arguments.items())]
-    content_key = cache.files_key([image.context, image.dockerfile], base_key, *arguments, ignored=image.ignored)
+    content_key = key(image, ensure_base() if BASE in image.arguments.values() else "")
 
     def make(target: Path) -> None:
         with step(f"build image {image.name}"):
-            _build(image, f"{PREFIX}/{image.name}:{content_key}", arguments, target)
+            _build(image, f"{PREFIX}/{image.name}:{content_key}", target)
 
     return cache.entry("images", image.name, content_key, make) / "image.tar"
 
 
-def _build(image: Image, tag: str, arguments: list[str], target: Path) -> None:
+def key(image: Image, base_key: str) -> str:
+    """The content key of an image: its Dockerfile, what that copies, its build arguments and its base."""
+    arguments = [f"{name}={value}" for name, value in sorted(image.arguments.items())]
+    return cache.files_key([image.dockerfile, *copied(image)], base_key, *arguments, ignored=IGNORED)
+
+
+def copied(image: Image) -> list[Path]:
+    """The files and folders of the context that a Dockerfile copies, in its order, without those of other stages."""
+    lines = image.dockerfile.read_text().replace("\\\n", " ").splitlines()
+    instructions = [line.split() for line in lines if re.match(r"(?i)(COPY|ADD)\s(?!.*--from=)", line)]
+    patterns = [word for words in instructions for word in words[1:-1] if not word.startswith("--")]
+    return [path for pattern in patterns for path in sorted(image.context.glob(pattern))]
+
+
+def _build(image: Image, tag: str, target: Path) -> None:
     ignore_file = target / "ignored"
-    ignore_file.write_text("".join(f"**/{name}\n" for name in image.ignored))
-    flags = [flag for argument in arguments for flag in ("--build-arg", argument)]
+    ignore_file.write_text("".join(f"**/{name}\n" for name in IGNORED))
+    flags = [flag for name, value in sorted(image.arguments.items()) for flag in ("--build-arg", f"{name}={value}")]
     # fmt: off
     _buildah(
         image.name, "bud", "--isolation", "chroot", "--layers", "--pull-never", *flags,
