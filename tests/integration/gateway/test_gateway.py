@@ -216,7 +216,7 @@ def test_a_store_that_is_away_is_503_and_works_when_it_is_back(world, proxy, run
 
 def test_a_store_that_loses_its_answers_is_no_failure(world, proxy, run, recorder):
     gateway = world.start_gateway(FAIRTRIAL_S3_ENDPOINT=proxy.url)
-    proxy.order("PUT", "/artifacts/", "drop")
+    proxy.order("PUT", "drop", where="/artifacts/")
 
     assert call(gateway, "PUT", fresh(), recorder, b"x")[0] in (200, 201)
     assert proxy.done == ["drop"]

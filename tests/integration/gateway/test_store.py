@@ -12,6 +12,7 @@ from fairtrial.evidence.probe import probe
 from fairtrial.evidence.store import S3Settings, S3Store
 
 BIG = secrets.token_bytes(PART_SIZE + 1000)
+FAULTS = [("drop", 0), ("SlowDown", 503), ("ConditionalRequestConflict", 409)]
 
 
 def fresh(name: str) -> str:
@@ -47,20 +48,20 @@ def test_objects_are_under_retention_where_it_is_configured(world, store: S3Stor
         assert held["Mode"] == "COMPLIANCE"
 
 
-@pytest.mark.parametrize("fault", ["drop", "503", "409"])
-def test_one_fault_of_a_put_is_survived(store: S3Store, proxy, fault: str):
+@pytest.mark.parametrize(("fault", "status"), FAULTS)
+def test_one_fault_of_a_put_is_survived(store: S3Store, proxy, fault: str, status: int):
     key = fresh("a.txt")
-    proxy.order("PUT", key, fault)
+    proxy.order("PUT", fault, status, where=key)
 
     assert store.put(key, b"x").sha256 == hashlib.sha256(b"x").hexdigest()
     assert proxy.done == [fault]
 
 
-@pytest.mark.parametrize("fault", ["drop", "503", "409"])
-def test_one_fault_of_a_completion_is_survived(store: S3Store, proxy, fault: str):
+@pytest.mark.parametrize(("fault", "status"), FAULTS)
+def test_one_fault_of_a_completion_is_survived(store: S3Store, proxy, fault: str, status: int):
     key = fresh("a.bin")
-    proxy.order("POST", "uploadId", fault)
-    proxy.order("PUT", "partNumber=1", "drop")
+    proxy.order("POST", fault, status, where="uploadId")
+    proxy.order("PUT", "drop", where="partNumber=1")
 
     assert upload(store, key, BIG).sha256 == hashlib.sha256(BIG).hexdigest()
     assert sorted(proxy.done) == sorted(["drop", fault])
@@ -70,11 +71,11 @@ def test_one_fault_of_a_completion_is_survived(store: S3Store, proxy, fault: str
 
 def test_three_times_503_is_waited_for_and_for_ever_is_not(store: S3Store, proxy):
     key = fresh("a.txt")
-    proxy.order("PUT", key, "503", times=3)
+    proxy.order("PUT", "SlowDown", 503, times=3, where=key)
     assert store.put(key, b"x").created
 
     other = fresh("a.txt")
-    proxy.order("PUT", other, "503", times=99)
+    proxy.order("PUT", "SlowDown", 503, times=99, where=other)
     with pytest.raises(StoreUnavailable):
         store.put(other, b"x")
 
@@ -82,7 +83,7 @@ def test_three_times_503_is_waited_for_and_for_ever_is_not(store: S3Store, proxy
 def test_a_cut_body_is_read_again(store: S3Store, proxy):
     key = fresh("a.bin")
     store.put(key, BIG[:100_000])
-    proxy.order("GET", key, "cut")
+    proxy.order("GET", "cut", where=key)
 
     assert store.get(key) == BIG[:100_000]
     assert proxy.done == ["cut"]

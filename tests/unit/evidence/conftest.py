@@ -2,66 +2,34 @@
 
 import base64
 import hashlib
-import socket
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from fairtrial.evidence.s3_client import S3Settings
 from fairtrial.evidence.store import Patience, S3Store
+from tests.rude_server import Order, Orders, RudeHandler, serving
 
 
 @dataclass
-class Order:
-    """One misbehaviour of one call: an error `code`, or `drop_before`, `drop_after`, `cut`."""
+class FakeS3(Orders):
+    """What the endpoint holds. Its orders are for S3's operations, with faults `drop_before`, `drop`, `cut`."""
 
-    operation: str
-    what: str
-    status: int = 0
-
-
-@dataclass
-class FakeS3:
-    """What the endpoint holds, and what it was ordered to do wrong."""
-
-    url: str = ""
-    orders: list[Order] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
     objects: dict[str, tuple[bytes, dict[str, str]]] = field(default_factory=dict)
     uploads: dict[str, tuple[dict[int, bytes], dict[str, str]]] = field(default_factory=dict)
-    lock: threading.Lock = field(default_factory=threading.Lock)
     conditions: bool = True
     checksums: bool = True
 
-    def order(self, operation: str, what: str, status: int = 0, times: int = 1) -> None:
-        self.orders += [Order(operation, what, status)] * times
-
-    def take(self, operation: str) -> Order | None:
-        with self.lock:
-            self.calls.append(operation)
-            for order in self.orders:
-                if order.operation == operation:
-                    self.orders.remove(order)
-                    return order
-        return None
+    def take(self, operation: str, path: str = "") -> Order | None:
+        self.calls.append(operation)
+        return super().take(operation, path)
 
 
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class Handler(RudeHandler):
     fake: FakeS3
-
-    def log_message(self, format: str, *arguments: object) -> None:  # noqa: A002
-        pass
-
-    def handle_one_request(self) -> None:
-        try:
-            super().handle_one_request()
-        except (ConnectionError, ValueError):
-            self.close_connection = True
 
     def do(self) -> None:
         url = urlsplit(self.path)
@@ -73,15 +41,12 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\n")
         if order and order.what == "drop_before":
             return self.drop()
-        self.body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        self.data = self.body()
         if order and order.status:
             return self.error(order.status, order.what)
-        self.muted = order is not None and order.what == "drop_after"
-        self.cut = order is not None and order.what == "cut"
+        self.fault = order.what if order else ""
         getattr(self, operation)(query)
         return None
-
-    do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = do  # noqa: N815 — the names that the server looks up
 
     def operation(self, query: dict[str, list[str]]) -> str:
         if "object-lock" in query:
@@ -103,9 +68,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def PutObject(self, query: object) -> None:  # noqa: N802
         announced = self.headers["x-amz-checksum-sha256"]
-        if self.fake.checksums and announced != base64.b64encode(hashlib.sha256(self.body).digest()).decode():
+        if self.fake.checksums and announced != base64.b64encode(hashlib.sha256(self.data).digest()).decode():
             return self.error(400, "BadDigest")
-        return self.store(self.body, self.meta())
+        return self.store(self.data, self.meta())
 
     def CreateMultipartUpload(self, query: object) -> None:  # noqa: N802
         name = f"upload{len(self.fake.uploads)}"
@@ -114,7 +79,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def UploadPart(self, query: dict[str, list[str]]) -> None:  # noqa: N802
         parts = self.fake.uploads[query["uploadId"][0]][0]
-        parts[int(query["partNumber"][0])] = self.body
+        parts[int(query["partNumber"][0])] = self.data
         self.answer(200, b"", {"ETag": '"part"'})
 
     def CompleteMultipartUpload(self, query: dict[str, list[str]]) -> None:  # noqa: N802
@@ -154,41 +119,12 @@ class Handler(BaseHTTPRequestHandler):
     def meta(self) -> dict[str, str]:
         return {name: value for name, value in self.headers.items() if name.lower().startswith("x-amz-meta-")}
 
-    def error(self, status: int, code: str) -> None:
-        text = f"<Error><Code>{code}</Code><Message>on order</Message></Error>"
-        self.answer(status, text.encode())
-
-    def answer(self, status: int, body: bytes = b"", headers: dict[str, str] | None = None) -> None:
-        if getattr(self, "muted", False):
-            return self.drop()
-        self.send_response(status)
-        for name, value in ({"Content-Length": str(len(body))} | (headers or {})).items():
-            self.send_header(name, value)
-        self.end_headers()
-        if getattr(self, "cut", False):
-            self.wfile.write(body[: len(body) // 2])
-            return self.drop()
-        if self.command != "HEAD":
-            self.wfile.write(body)
-        return None
-
-    def drop(self) -> None:
-        self.close_connection = True
-        self.connection.shutdown(socket.SHUT_RDWR)
-
 
 @pytest.fixture(scope="session")
 def endpoint() -> Iterator[FakeS3]:
     fake = FakeS3()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Bound", (Handler,), {"fake": fake}))
-    server.daemon_threads = True
-    fake.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,))
-    thread.start()
-    yield fake
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with serving(Handler, fake=fake) as fake.url:
+        yield fake
 
 
 @pytest.fixture(scope="session")

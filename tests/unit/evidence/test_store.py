@@ -105,7 +105,7 @@ def test_an_aborted_upload_leaves_nothing(store: S3Store, fake_s3):
 
 # --- faults -----------------------------------------------------------------------------------------------------------
 def test_a_lost_answer_to_our_own_write_is_a_success(store: S3Store, fake_s3):
-    fake_s3.order("PutObject", "drop_after")
+    fake_s3.order("PutObject", "drop")
 
     assert store.put("a.txt", b"x").sha256 == sha256(b"x")
     assert fake_s3.calls == ["PutObject", "GetObject", "HeadObject"][:2]
@@ -212,7 +212,7 @@ def test_stored_bytes_that_are_not_what_was_stored_are_never_given_out_whole(sto
 
 
 def test_a_part_whose_answer_is_lost_is_sent_again(store: S3Store, fake_s3):
-    fake_s3.order("UploadPart", "drop_after")
+    fake_s3.order("UploadPart", "drop")
     fake_s3.order("UploadPart", "SlowDown", 503)
 
     assert upload(store, "a.bin", BIG).created
@@ -220,7 +220,7 @@ def test_a_part_whose_answer_is_lost_is_sent_again(store: S3Store, fake_s3):
 
 
 def test_a_lost_answer_to_our_own_completion_is_a_success(store: S3Store, fake_s3):
-    fake_s3.order("CompleteMultipartUpload", "drop_after")
+    fake_s3.order("CompleteMultipartUpload", "drop")
 
     assert upload(store, "a.bin", BIG).sha256 == sha256(BIG)
 
