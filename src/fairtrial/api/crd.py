@@ -31,9 +31,9 @@ class Column:
 
     name: str
     path: str
+    description: str
     kind: str = "string"
     priority: int = 0
-    description: str = ""
 
     def as_json(self) -> JsonObject:
         """The column as the API server wants it."""
@@ -58,7 +58,7 @@ class Kind:
         return f"{self.plural}.{names.GROUP}"
 
 
-_AGE = Column("Age", ".metadata.creationTimestamp", "date", description="Time since creation")
+_AGE = Column("Age", ".metadata.creationTimestamp", "Time since creation", "date")
 
 KINDS = (
     Kind(
@@ -66,36 +66,28 @@ KINDS = (
         "benchmarkruns",
         "brun",
         (
-            Column("Task", ".spec.taskRef.name", description="Task to do"),
-            Column("Candidate", ".spec.candidate.name", description="What does it"),
-            Column("Phase", ".status.phase", description="Where the run is"),
-            Column("Outcome", ".status.outcome", description="How the run ended"),
-            Column("Reason", ".status.reason", description="Why it ended so"),
-            Column("Cause", ".status.cause", priority=1, description="Whose doing it was"),
-            Column("Node", ".status.agentPod.node", priority=1, description="Node of the agent pod"),
-            Column("Record", ".status.record.uri", priority=1, description="Where the record lies"),
-            _AGE,
+            Column("Task", ".spec.taskRef.name", "Task to do"),
+            Column("Candidate", ".spec.candidate.name", "What does it"),
+            Column("Phase", ".status.phase", "Where the run is"),
+            Column("Outcome", ".status.outcome", "How the run ended"),
+            Column("Reason", ".status.reason", "Why it ended so"),
+            Column("Cause", ".status.cause", "Whose doing it was", priority=1),
+            Column("Node", ".status.agentPod.node", "Node of the agent pod", priority=1),
+            Column("Record", ".status.record.uri", "Where the record lies", priority=1),
         ),
-        (
-            ".spec.taskRef.name",
-            ".spec.candidate.name",
-            ".spec.cohortRef.name",
-            ".status.outcome",
-            ".status.phase",
-        ),
+        (".spec.taskRef.name", ".spec.candidate.name", ".spec.cohortRef.name", ".status.outcome", ".status.phase"),
     ),
     Kind(
         BenchmarkCohort,
         "benchmarkcohorts",
         "bcohort",
         (
-            Column("Stage", ".spec.stage", description="What the results may be used for"),
-            Column("Phase", ".status.phase", description="Where the cohort is"),
-            Column("Scheduled", ".status.counts.scheduled", "integer", description="Runs in the schedule"),
-            Column("Passed", ".status.counts.passed", "integer", description="Runs that passed"),
-            Column("Failed", ".status.counts.failed", "integer", description="Runs that failed"),
-            Column("Invalid", ".status.counts.invalid", "integer", description="Runs that can't be judged"),
-            _AGE,
+            Column("Stage", ".spec.stage", "What the results may be used for"),
+            Column("Phase", ".status.phase", "Where the cohort is"),
+            Column("Scheduled", ".status.counts.scheduled", "Runs in the schedule", "integer"),
+            Column("Passed", ".status.counts.passed", "Runs that passed", "integer"),
+            Column("Failed", ".status.counts.failed", "Runs that failed", "integer"),
+            Column("Invalid", ".status.counts.invalid", "Runs that can't be judged", "integer"),
         ),
         (".spec.stage", ".status.phase"),
     ),
@@ -104,12 +96,11 @@ KINDS = (
         "benchmarktasks",
         "btask",
         (
-            Column("Version", ".spec.version", "integer", description="Version of the task"),
-            Column("Family", ".spec.family", description="Kind of work"),
-            Column("Language", ".spec.language", description="Main programming language"),
-            Column("Title", ".spec.title", description="What the task is about"),
-            Column("Public", ".spec.publicArchive.sha256", priority=1, description="Digest of the public archive"),
-            _AGE,
+            Column("Version", ".spec.version", "Version of the task", "integer"),
+            Column("Family", ".spec.family", "Kind of work"),
+            Column("Language", ".spec.language", "Main programming language"),
+            Column("Title", ".spec.title", "What the task is about"),
+            Column("Public", ".spec.publicArchive.sha256", "Digest of the public archive", priority=1),
         ),
         (".spec.family", ".spec.language"),
     ),
@@ -118,11 +109,10 @@ KINDS = (
         "resourceclasses",
         "rclass",
         (
-            Column("CPU", ".spec.limits.cpu", description="CPU limit"),
-            Column("Memory", ".spec.limits.memory", description="Memory limit"),
-            Column("Disk", ".spec.limits.ephemeralStorage", description="Local disk limit"),
-            Column("Runtime", ".spec.runtimeClassName", description="RuntimeClass of the pods"),
-            _AGE,
+            Column("CPU", ".spec.limits.cpu", "CPU limit"),
+            Column("Memory", ".spec.limits.memory", "Memory limit"),
+            Column("Disk", ".spec.limits.ephemeralStorage", "Local disk limit"),
+            Column("Runtime", ".spec.runtimeClassName", "RuntimeClass of the pods"),
         ),
         scope="Cluster",
     ),
@@ -131,10 +121,9 @@ KINDS = (
         "modelproviders",
         "mprov",
         (
-            Column("Wire", ".spec.wire", description="Wire protocol"),
-            Column("Model", ".spec.model.id", description="Pinned model"),
-            Column("URL", ".spec.url", description="Base address"),
-            _AGE,
+            Column("Wire", ".spec.wire", "Wire protocol"),
+            Column("Model", ".spec.model.id", "Pinned model"),
+            Column("URL", ".spec.url", "Base address"),
         ),
     ),
 )
@@ -154,7 +143,7 @@ def definition(kind: Kind) -> JsonObject:
         "served": True,
         "storage": True,
         "schema": {"openAPIV3Schema": schema},
-        "additionalPrinterColumns": [column.as_json() for column in kind.columns],
+        "additionalPrinterColumns": [column.as_json() for column in (*kind.columns, _AGE)],
     }
     if "status" in schema["properties"]:
         version["subresources"] = {"status": {}}
