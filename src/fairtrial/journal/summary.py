@@ -1,0 +1,97 @@
+"""`exchange.json`: the one page about a model call. Derived from its journal, stored last, never changed."""
+
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from fairtrial import documents
+from fairtrial.documents import RunIdentity
+
+Ending = Literal[
+    "complete",  # the provider's answer came to its end and was passed on
+    "client_gone",  # the agent went away; what could still be drained is in the journal
+    "upstream_cut",  # the provider's answer ended before its end, or was cut at a limit
+    "upstream_silent",  # the provider sent nothing for too long
+    "upstream_unreachable",  # no answer at all
+    "refused",  # never forwarded; `refusal` says why
+    "gateway_restarted",  # the gateway ended in the middle
+]
+
+
+@dataclass(frozen=True)
+class ExchangeUsage:
+    """Counters from the provider's own fields. None is not known, never zero; `reason` says why."""
+
+    uncached_input: int | None = None
+    cached_input: int | None = None
+    cache_write: int | None = None
+    output: int | None = None
+    reasoning: int | None = None
+    total: int | None = None
+    complete: bool = False
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Leak:
+    """A credential found in what was journalled: its name, how it was written, where. Never the credential."""
+
+    name: str
+    encoding: str
+    where: str
+
+
+@dataclass(frozen=True)
+class JournalFile:
+    """The stored journal of the exchange."""
+
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """One model call. Times are milliseconds since `started_at`; byte counts and digests are of bodies as sent."""
+
+    exchange: str
+    run: RunIdentity
+    provider: str
+    wire: str
+    path: str
+    started_at: str
+    ending: Ending
+    refusal: str = ""  # wrong_model, wrong_parameter, budget_*, rate, body_too_large, bad_request, …
+    message: str = ""  # the ending or the refusal in a sentence
+    requested_model: str | None = None
+    answered_model: str | None = None
+    status: int | None = None  # None: there was no answer
+    provider_request_id: str | None = None
+    response_id: str | None = None
+    queued_ms: int = 0  # waited for its turn at the provider
+    ttfb_ms: int | None = None  # first byte of the answer's head
+    ttlb_ms: int | None = None  # last byte of the answer
+    request_bytes: int = 0
+    response_bytes: int = 0
+    request_sha256: str | None = None
+    response_sha256: str | None = None
+    streamed: bool = False
+    usage: ExchangeUsage = field(default_factory=ExchangeUsage)
+    first_usable: bool = False  # something that an agent can act on had come
+    session: dict[str, str] = field(default_factory=dict)
+    leaks: list[Leak] = field(default_factory=list)
+    leak_scan: Literal["done", "not_needed", "failed"] = "not_needed"
+    journal: JournalFile | None = None  # None inside the journal itself
+    schema_version: int = 1
+
+    def with_journal(self, size: int, sha256: str) -> "Exchange":
+        """The page as it is stored, naming its journal."""
+        return replace(self, journal=JournalFile(size, sha256))
+
+
+def dump(exchange: Exchange) -> bytes:
+    """The canonical bytes."""
+    return documents.dump(exchange)
+
+
+def load(data: bytes, *, name: str = "exchange.json") -> Exchange:
+    """Read a page strictly; `InvalidInput` names what does not fit."""
+    return documents.load(Exchange, data, name=name)
