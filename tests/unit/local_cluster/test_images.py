@@ -1,5 +1,6 @@
 """An image is built again when something that its Dockerfile copies changed, and not otherwise."""
 
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -68,6 +69,15 @@ def test_our_dockerfiles_copy_what_exists_and_no_readme(image: images.Image) -> 
     lines = [line for line in image.dockerfile.read_text().splitlines() if line.startswith(("COPY", "ADD"))]
     assert bool(copied) == any("--from" not in line for line in lines)
     assert not any(path.name == "README.md" or path == image.context for path in copied)
+
+
+@pytest.mark.parametrize("image", images.table(), ids=lambda image: image.name)
+def test_our_dockerfiles_name_their_base_by_digest(image: images.Image) -> None:
+    lines = image.dockerfile.read_text().splitlines()
+
+    (base,) = (line for line in lines if line.startswith("ARG BASE="))
+    assert re.fullmatch(r"ARG BASE=docker\.io/library/[a-z]+:[a-z0-9.-]+@sha256:[0-9a-f]{64}", base)
+    assert {line.split()[1] for line in lines if line.startswith("FROM ")} <= {"${BASE}", "scratch"}
 
 
 @pytest.mark.parametrize("name", images.PARTS)
