@@ -66,6 +66,8 @@ class AgentPlan:
     steps: list[Step]
     candidate_files: dict[str, str] = field(default_factory=dict)  # file name → text, laid out read-only
     env: dict[str, str] = field(default_factory=dict)
+    home_files: dict[str, str] = field(default_factory=dict)  # relative path → text, written into the home folder
+    collect: list[str] = field(default_factory=list)  # globs below the home folder, kept as agent/collected.tar
     preflight: list[Preflight] = field(default_factory=list)
     probes: list[Probe] = field(default_factory=list)
     probe_attempts: int = 3

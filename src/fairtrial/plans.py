@@ -5,6 +5,7 @@ Shared, so that a local try runs by the very plan that a pod would get.
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from fairtrial import names
 from fairtrial.api import BenchmarkRun, BenchmarkTask, ResourceClass
@@ -13,7 +14,20 @@ from fairtrial.documents import AgentPlan, AgentReport, EvaluationPlan, Prefligh
 # The plan travels in an environment variable; Linux takes no string longer than 128 KiB at exec.
 PLAN_MAX_BYTES = 120 * 1024
 
-_PLACEHOLDER = re.compile(r"\{(prompt|taskFile|step|projectDir)\}")
+_PLACEHOLDER = re.compile(r"\{(prompt|taskFile|step|projectDir|modelUrl|model)\}")
+
+
+@dataclass(frozen=True)
+class ModelAccess:
+    """Where the agent's model calls go, and the one model that they may name."""
+
+    gateway_url: str
+    model: str
+
+    @property
+    def values(self) -> dict[str, str]:
+        """What the placeholders stand for."""
+        return {"modelUrl": self.gateway_url + names.MODEL_PATH, "model": self.model}
 
 
 def identity(run: BenchmarkRun) -> RunIdentity:
@@ -22,16 +36,23 @@ def identity(run: BenchmarkRun) -> RunIdentity:
 
 
 def agent_plan(
-    run: BenchmarkRun, task: BenchmarkTask, resource_class: ResourceClass, probes: Sequence[Probe]
+    run: BenchmarkRun,
+    task: BenchmarkTask,
+    resource_class: ResourceClass,
+    probes: Sequence[Probe],
+    access: ModelAccess | None = None,
 ) -> AgentPlan:
     """All that the agent pod gets to know: nothing of the sealed part."""
-    limits = resource_class.spec.limits
+    limits, candidate = resource_class.spec.limits, run.spec.candidate
+    values = access.values if access else {}
     return AgentPlan(
         run=identity(run),
         bundle_sha256=task.spec.public_archive.sha256,
-        steps=steps(run, task),
-        candidate_files=dict(run.spec.candidate.files),
-        env={variable.name: variable.value for variable in run.spec.candidate.env},
+        steps=steps(run, task, values),
+        candidate_files=dict(candidate.files),
+        env={variable.name: fill(variable.value, values) for variable in candidate.env},
+        home_files={path: fill(text, values) for path, text in candidate.home_files.items()},
+        collect=list(candidate.collect),
         preflight=[
             Preflight(one.name, list(one.argv), list(one.expect_exit), one.timeout_seconds)
             for one in task.spec.preflight
@@ -68,7 +89,7 @@ def evaluate_seconds(task: BenchmarkTask | None, resource_class: ResourceClass) 
     return allowed if task is None else min(task.spec.evaluate_seconds, allowed)
 
 
-def steps(run: BenchmarkRun, task: BenchmarkTask) -> list[Step]:
+def steps(run: BenchmarkRun, task: BenchmarkTask, also: Mapping[str, str]) -> list[Step]:
     """The steps with final argv, and with their times scaled down where the task or the run caps the sum."""
     candidate = run.spec.candidate
     times = capped([step.wall_seconds for step in task.spec.steps], wall_cap(run, task))
@@ -79,6 +100,7 @@ def steps(run: BenchmarkRun, task: BenchmarkTask) -> list[Step]:
             "taskFile": names.TASK_FILE,
             "step": step.name,
             "projectDir": names.PROJECT_DIR,
+            **also,
         }
         argv = [fill(item, values) for item in candidate.argv]
         made.append(Step(step.name, argv, seconds, stdin=step.prompt if candidate.stdin == "prompt" else ""))
@@ -100,8 +122,17 @@ def capped(seconds: Sequence[int], cap: int | None) -> list[int]:
 
 
 def fill(text: str, values: Mapping[str, str]) -> str:
-    """Replace the placeholders of one argument, once: what a prompt itself says in braces stays."""
-    return _PLACEHOLDER.sub(lambda found: values[found.group(1)], text)
+    """Replace the placeholders of one text, once: what a prompt itself says in braces stays."""
+    return _PLACEHOLDER.sub(lambda found: values.get(found.group(1), found.group()), text)
+
+
+def needs_a_model(run: BenchmarkRun) -> bool:
+    """Whether the candidate is written for a model that the run does not name."""
+    candidate = run.spec.candidate
+    texts = [*candidate.argv, *(one.value for one in candidate.env), *candidate.home_files.values()]
+    placeholders = (names.MODEL_URL, names.MODEL_NAME, names.MODEL_TOKEN)
+    unnamed = run.spec.network.model_provider_ref is None
+    return unnamed and any(placeholder in text for text in texts for placeholder in placeholders)
 
 
 def too_large(plan: AgentPlan) -> str | None:

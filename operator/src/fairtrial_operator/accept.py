@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fairtrial import names, plans
-from fairtrial.api import BenchmarkCohort, BenchmarkRun, BenchmarkTask, Reason, ResourceClass
+from fairtrial.api import BenchmarkCohort, BenchmarkRun, BenchmarkTask, ModelProvider, Reason, ResourceClass
 from fairtrial.documents import Probe
 
 PSS_LABEL = "pod-security.kubernetes.io/enforce"
@@ -31,7 +31,7 @@ class References:
     namespace: NamespaceView | None
     task: BenchmarkTask | None
     resource_class: ResourceClass | None
-    provider_found: bool = True
+    provider: ModelProvider | None = None
     cohort: BenchmarkCohort | None = None
 
 
@@ -93,11 +93,17 @@ def _references(run: BenchmarkRun, found: References) -> Refusal | None:
             f"spec.resourceClassName: there is no ResourceClass {run.spec.resource_class_name!r}. "
             "See: kubectl get resourceclasses",
         )
-    if network.model_provider_ref is not None and not found.provider_found:
+    if network.model_provider_ref is not None and found.provider is None:
         return Refusal(
             Reason.MODEL_PROVIDER_NOT_FOUND,
             f"spec.network.modelProviderRef: there is no ModelProvider {network.model_provider_ref.name!r} "
             "in this namespace. See: kubectl get modelproviders",
+        )
+    if plans.needs_a_model(run):
+        return Refusal(
+            Reason.MODEL_PROVIDER_NOT_FOUND,
+            "spec.candidate uses {modelUrl}, {model} or {modelToken}, but spec.network.modelProviderRef is not there. "
+            "Make a run that names a ModelProvider; see: kubectl get modelproviders",
         )
     if cohort_ref is not None and found.cohort is None:
         return Refusal(
@@ -119,5 +125,6 @@ def _sealed(cohort: BenchmarkCohort) -> bool:
 def _plan(run: BenchmarkRun, found: References, probes: Sequence[Probe]) -> Refusal | None:
     assert found.task is not None
     assert found.resource_class is not None
-    why = plans.too_large(plans.agent_plan(run, found.task, found.resource_class, probes))
+    access = plans.ModelAccess("", found.provider.spec.model.id) if found.provider else None
+    why = plans.too_large(plans.agent_plan(run, found.task, found.resource_class, probes, access))
     return Refusal(Reason.NOT_SUPPORTED, f"spec.candidate: {why}") if why else None

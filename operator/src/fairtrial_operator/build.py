@@ -55,16 +55,30 @@ class Volume:
         return {"name": self.name, "mountPath": self.path} | ({} if write else {"readOnly": True})
 
 
-def agent_pod(run: BenchmarkRun, task: BenchmarkTask, resource_class: ResourceClass, settings: PodSettings) -> Object:
-    """The agent's pod: fetch lays out, the agent works, record observes from its own container."""
+def agent_pod(
+    run: BenchmarkRun,
+    task: BenchmarkTask,
+    resource_class: ResourceClass,
+    settings: PodSettings,
+    model: str | None = None,
+) -> Object:
+    """The agent's pod: fetch lays out, the agent works, record observes from its own container.
+
+    `model` is the one that its provider pins, where the run names a provider.
+    """
     spec, deadlines = resource_class.spec, resource_class.spec.deadlines
-    plan = plans.agent_plan(run, task, resource_class, settings.probes)
+    access = plans.ModelAccess(settings.gateway_url, model) if model is not None else None
+    plan = plans.agent_plan(run, task, resource_class, settings.probes, access)
     shared, channel, spool = _shared(spec.workspace_size), _channel(), _spool(spec.workspace_size)
     work = _scratch("work", names.WORKSPACE_DIR, spec.workspace_size)
     home = _scratch("home", names.HOME_DIR, spec.home_size)
     tmp = _scratch("tmp", "/tmp", spec.tmp_size)  # noqa: S108 — a path in the pod
     fetch_token, record_token = _token(names.AUDIENCE_FETCH, settings), _token(names.AUDIENCE_RECORD, settings)
-    provider_token = [_token(names.AUDIENCE_PROVIDER, settings)] if run.spec.network.model_provider_ref else []
+    working = sum(step.wall_seconds + plan.grace_seconds for step in plan.steps)
+    working += sum(one.timeout_seconds for one in plan.preflight)
+    # Programs read their key once, at their start: it must outlast them.
+    provider_token = [_token(names.AUDIENCE_PROVIDER, settings, at_least=working + SLACK_SECONDS)] if access else []
+    collected = [home.at()] if plan.collect else []
     told = _told(settings.gateway_url, dump(plan).decode())
     fetch = _helper(
         names.CONTAINER_FETCH,
@@ -77,7 +91,7 @@ def agent_pod(run: BenchmarkRun, task: BenchmarkTask, resource_class: ResourceCl
         settings.runner_image,
         "fairtrial_runner.record",
         told,
-        [shared.at(), work.at(write=True), channel.at(write=True), spool.at(write=True), record_token.at()],
+        [shared.at(), work.at(write=True), channel.at(write=True), spool.at(write=True), record_token.at(), *collected],
         [spool, shared],
     )
     agent = _untrusted(
@@ -88,11 +102,7 @@ def agent_pod(run: BenchmarkRun, task: BenchmarkTask, resource_class: ResourceCl
         [shared.at(), work.at(write=True), home.at(write=True), tmp.at(write=True), channel.at(write=True)]
         + [token.at() for token in provider_token],
     )
-    if provider_token:
-        agent["env"].append({"name": names.ENV_GATEWAY, "value": settings.gateway_url})
     volumes = [shared, work, home, tmp, channel, spool, fetch_token, record_token, *provider_token]
-    working = sum(step.wall_seconds + plan.grace_seconds for step in plan.steps)
-    working += sum(one.timeout_seconds for one in plan.preflight)
     ending = plan.grace_seconds + deadlines.snapshot_seconds + deadlines.upload_seconds
     before = 2 * deadlines.pulling_seconds + deadlines.setup_seconds
     pod = _pod(run, names.AGENT, resource_class, volumes, ([fetch, record], agent))
@@ -293,8 +303,8 @@ def _spool(size: str) -> Volume:
     return _scratch("spool", names.SPOOL_DIR, size)
 
 
-def _token(audience: str, settings: PodSettings) -> Volume:
+def _token(audience: str, settings: PodSettings, at_least: int = 0) -> Volume:
     path, _, file = names.TOKEN_FILE.rpartition("/")
-    token = {"audience": audience, "expirationSeconds": settings.token_seconds, "path": file}
+    token = {"audience": audience, "expirationSeconds": max(settings.token_seconds, at_least), "path": file}
     projected = {"defaultMode": 0o440, "sources": [{"serviceAccountToken": token}]}
     return Volume(f"token-{audience.rpartition('/')[2]}", path, {"projected": projected})

@@ -10,7 +10,7 @@ twice. What is in the status stands, whatever a pod or an object says later. The
 from datetime import datetime
 
 from fairtrial import names
-from fairtrial.api import BenchmarkRun, Reason, ResolvedResourceClass, ResolvedTask, is_true
+from fairtrial.api import BenchmarkRun, Reason, ResolvedProvider, ResolvedResourceClass, ResolvedTask, is_true
 from fairtrial.api.conditions import ACCEPTED, AGENT_STARTED
 from fairtrial_operator import accept, build, pods
 from fairtrial_operator.decide_agent import decide_agent, with_agent_pod
@@ -55,11 +55,15 @@ def _decide_acceptance(run: BenchmarkRun, seen: Seen, now: datetime) -> Decision
         return Decision(Hold())
     refused = seen.refused.get("agent")
     task, resource_class = seen.references.task, seen.references.resource_class
+    provider = seen.references.provider
     assert task is not None
     assert resource_class is not None
     if seen.agent is None and refused is None and not cancelled:
-        return Decision(CreatePod("agent", build.agent_pod(run, task, resource_class, seen.settings)))
+        model = provider.spec.model.id if provider else None
+        return Decision(CreatePod("agent", build.agent_pod(run, task, resource_class, seen.settings, model)))
     draft = Draft(run, now).say(ACCEPTED, "True", Reason.RESOLVED)
+    if provider is not None:
+        draft.set(provider=ResolvedProvider.of(provider))
     draft.set(task=ResolvedTask.of(task), resource_class=ResolvedResourceClass.of(resource_class))
     draft.stamp(accepted=draft.now)
     if seen.agent is not None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeVar
 
-from fairtrial.api import BenchmarkCohort, BenchmarkRun, BenchmarkTask, ResourceClass, is_true, parse
+from fairtrial.api import BenchmarkCohort, BenchmarkRun, BenchmarkTask, ModelProvider, ResourceClass, is_true, parse
 from fairtrial.api.base import Model
 from fairtrial.api.conditions import ACCEPTED
 from fairtrial.documents import AgentReport, Artifact, EvaluationReport, load
@@ -96,8 +96,9 @@ class Observer:
             namespace=view,
             task=task,
             resource_class=found,
-            provider_found=provider is None
-            or await self._raw(PROVIDERS, state.providers, Key(namespace, provider.name)) is not None,
+            provider=await self._find(ModelProvider, PROVIDERS, state.providers, Key(namespace, provider.name))
+            if provider
+            else None,
             cohort=cohort,
         )
 

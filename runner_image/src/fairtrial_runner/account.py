@@ -54,11 +54,6 @@ class Account:
             self.initial_state = documents.from_json(str, message.get("sha256"), "initial_state")
         elif kind == "leaks":
             self.leaks = documents.from_json(list[str], message.get("found"), "leaks")
-        elif kind == "isolation":
-            self.isolation = documents.from_json(
-                get_type_hints(AgentReport)["isolation"], message.get("state"), "isolation"
-            )
-            self.probes = documents.from_json(list[ProbeResult], message.get("probes"), "probes")
         elif kind == "preflight":
             self.preflight = documents.from_json(list[CommandResult], message.get("results"), "preflight")
         elif kind == "signals":

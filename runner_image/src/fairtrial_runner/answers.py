@@ -18,7 +18,7 @@ class Answers:
         self._queue: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
         threading.Thread(target=self._listen, daemon=True).start()
 
-    def expect(self, kind: str, timeout: float) -> None:
+    def expect(self, kind: str, timeout: float) -> dict[str, Any]:
         """Wait for a message of this type; ChannelBroken if it never comes."""
         deadline = time.monotonic() + timeout
         while True:
@@ -29,7 +29,7 @@ class Answers:
             if message is None:
                 raise ChannelBroken(f"The recorder was gone before it said {kind!r}.")
             if message.get("type") == kind:
-                return
+                return message
 
     def _listen(self) -> None:
         try:

@@ -1,7 +1,8 @@
 """Prove that the pod can reach nothing: every denied destination is tried, several times, before the agent starts.
 
-A refusal and silence both prove what is asked for; only a connection, or an answer, disproves it. All attempts run side
-by side, spread over most of a second, so that a policy which is only enforced after a while is caught as well.
+The recorder does it, beside the start of the agent's container: containers of a pod share one network. A refusal and
+silence both prove what is asked for; only a connection, or an answer, disproves it. All attempts run side by side,
+spread over most of a second, so that a policy which is only enforced after a while is caught as well.
 """
 
 import errno
@@ -41,6 +42,12 @@ def judge(results: list[ProbeResult]) -> Literal["proven", "failed", "not_applic
     if not results:
         return "not_applicable"
     return "failed" if any(_CONNECTED in result.answers for result in results) else "proven"
+
+
+def reached(results: list[ProbeResult]) -> str:
+    """What must be out of reach and is not, as a sentence; empty if there is no such thing. Pure."""
+    found = ", ".join(f"{one.name} ({one.host}:{one.port})" for one in results if _CONNECTED in one.answers)
+    return f"Reached what must be out of reach: {found}." if found else ""
 
 
 def _try(probe: Probe) -> str:

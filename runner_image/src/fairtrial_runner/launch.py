@@ -1,4 +1,4 @@
-"""PID 1 of the agent's container: proves, prepares, starts the agent step by step, and leaves nothing of it running.
+"""PID 1 of the agent's container: prepares, starts the agent step by step, and leaves nothing of it running.
 
 It tells the recorder everything over the channel and keeps nothing itself. Its own process is closed to the agent, who
 is the same user. When the recorder is lost the agent is killed: no work goes unrecorded.
@@ -15,9 +15,10 @@ from fairtrial.channel import Channel, connect
 from fairtrial.documents import AgentPlan, Step, StepResult
 from fairtrial.errors import ChannelBroken, FairtrialError
 from fairtrial.process import Command, Ended, Stop, hide_from_peers, run
-from fairtrial_runner import environment, failure, isolation
+from fairtrial_runner import environment, failure
 from fairtrial_runner.answers import Answers
 from fairtrial_runner.failure import leave
+from fairtrial_runner.home import filled, furnish, model_token
 from fairtrial_runner.leaks import Scan
 from fairtrial_runner.leftovers import Inventory
 from fairtrial_runner.places import Places
@@ -25,6 +26,7 @@ from fairtrial_runner.preflight import preflight
 from fairtrial_runner.signals import Watch
 
 _CONNECT_SECONDS = 60.0
+_PROOF_SECONDS = 60.0  # far more than it takes: the recorder begins it before this container is started
 Ending = tuple[str, str]  # as AgentReport has it, and a message
 
 
@@ -33,9 +35,12 @@ class Launch:
 
     def __init__(self, places: Places, plan: AgentPlan, channel: Channel, stop: Stop, watch: Watch | None) -> None:
         self._places, self._plan, self._channel, self._stop = places, plan, channel, stop
+        self._answers = Answers(channel, on_lost=lambda: stop.set("recorder_lost"))
         self._alone = os.getpid() == 1
         self._ignored: Mapping[str, int] = watch.ignored if watch else {}
-        self._env = {**environment.inherited(os.environ), **plan.env, "HOME": os.fspath(places.home)}
+        self._token = model_token(places.model_token)
+        given = filled(plan.env, self._token)
+        self._env = {**environment.inherited(os.environ), **given, "HOME": os.fspath(places.home)}
         self._ended: list[Ended] = []
 
     def run(self) -> None:
@@ -45,23 +50,22 @@ class Launch:
             raise ChannelBroken("The recorder is gone: the agent was stopped, since nothing more could be recorded.")
         self._tell("signals", ignored=dict(self._ignored))
         self._tell("end", ending=ending, message=message)
+        self._answers.expect("recorded", timeout=self._plan.snapshot_seconds)
 
     def _prepare(self) -> Ending | None:
-        """Prove, scan and check; why the agent may not start, or None."""
+        """Scan, wait for the proof, check; why the agent may not start, or None."""
         with self._timed("setup"):
+            furnish(self._places.home, filled(self._plan.home_files, self._token))
             facts = environment.describe(self._plan, self._places.candidate, self._env, alone=self._alone)
             self._tell("environment", value=facts)
             initial = self._state()
             self._tell("initial_state", sha256=initial)
             leaks = self._leaks()
             self._tell("leaks", found=leaks)
-        with self._timed("isolation"):
-            probes = isolation.prove(self._plan.probes, self._plan.probe_attempts)
-            verdict = isolation.judge(probes)
-            self._tell("isolation", state=verdict, probes=documents.to_json(probes))
-        if verdict == "failed":
-            reached = ", ".join(f"{p.name} ({p.host}:{p.port})" for p in probes if "connected" in p.answers)
-            return "isolation_not_enforced", f"Reached what must be out of reach: {reached}."
+        with self._timed("proof"):
+            proof = self._answers.expect("isolation", timeout=_PROOF_SECONDS)
+        if proof.get("state") not in ("proven", "not_applicable"):
+            return "isolation_not_enforced", str(proof.get("message"))
         if leaks:
             return "leak_found", f"The sealed part's canary was found in: {', '.join(leaks[:5])}."
         with self._timed("preflight"):
@@ -194,9 +198,7 @@ def step_result(step: Step, began: dt.datetime, ended: Ended) -> StepResult:
 
 def launch(places: Places, plan: AgentPlan, channel: Channel, stop: Stop, watch: Watch | None = None) -> None:
     """Run the agent and wait until the recorder has what it left."""
-    answers = Answers(channel, on_lost=lambda: stop.set("recorder_lost"))
     Launch(places, plan, channel, stop, watch).run()
-    answers.expect("recorded", timeout=plan.snapshot_seconds)
 
 
 def main() -> int:

@@ -17,6 +17,7 @@ class Places:
     channel: Path
     spool: Path
     termination_log: Path
+    model_token: Path  # the agent's own key for model calls, if it has one
 
     @classmethod
     def in_pod(cls) -> "Places":
@@ -29,6 +30,7 @@ class Places:
             channel=Path(names.CHANNEL_SOCKET),
             spool=Path(names.SPOOL_DIR),
             termination_log=Path("/dev/termination-log"),
+            model_token=Path(names.TOKEN_FILE),
         )
 
     @classmethod
@@ -42,6 +44,7 @@ class Places:
             channel=root / "run" / "record.sock",
             spool=root / "spool",
             termination_log=root / "termination-log",
+            model_token=root / "model-token",
         )
         folders = (places.shared, places.workspace, places.home, places.tmp, places.channel.parent, places.spool)
         for folder in folders:

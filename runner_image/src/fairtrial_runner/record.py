@@ -1,10 +1,11 @@
-"""The native sidecar: takes down what launch tells, then takes the snapshot and the difference, and stores it all.
+"""The native sidecar: proves the isolation, takes down what launch tells, takes the snapshot, and stores it all.
 
 It lives in a container of its own, out of the agent's reach, and has the only token that may store artifacts. The end
 is one path, whether launch told it, was killed, or never came: snapshot, difference, report. A recorder that was
 restarted finds its mark in the spool and accepts no connection: whoever came then would not be launch.
 """
 
+import contextlib
 import os
 import signal
 import threading
@@ -17,7 +18,8 @@ from fairtrial.channel import Channel, Listener, Raw
 from fairtrial.documents import AgentPlan, AgentReport, Artifact, Diff, Snapshot
 from fairtrial.errors import ChannelBroken, FairtrialError, GatewayRefused, InvalidInput
 from fairtrial.gateway_client import GatewayClient
-from fairtrial_runner import failure
+from fairtrial.task.globs import matcher
+from fairtrial_runner import failure, isolation
 from fairtrial_runner.account import Account
 from fairtrial_runner.diff import write_diff
 from fairtrial_runner.failure import leave
@@ -25,6 +27,9 @@ from fairtrial_runner.places import Places
 from fairtrial_runner.streams import StreamKeeper
 from fairtrial_runner.uploads import ArtifactStore, Uploads
 
+COLLECTED = "agent/collected.tar"
+_SKIPPED_SHOWN = 50
+_COLLECTED_BYTES = 64 * 1024 * 1024
 _STREAMS = ("stdout", "stderr", "preflight")
 _CONFLICT = 409
 _TICK_SECONDS = 1.0
@@ -49,8 +54,12 @@ class Recorder:
 
     def run(self) -> AgentReport:
         """Everything, from waiting for launch to the stored report."""
+        proof = threading.Thread(target=self._timed, args=("isolation", self._prove))
+        proof.start()
         channel = self._connection()
+        proof.join()
         if channel is not None:
+            self._tell_proof(channel)
             self._listen(channel)
             if self._account.unexpected:
                 # Launch, if it lives, now ends the agent and itself; the kubelet then asks for our end.
@@ -82,6 +91,16 @@ class Recorder:
         listener.close()
         self._account.lost("The agent's container ended without having connected")
         return None
+
+    def _prove(self) -> None:
+        self._account.probes = isolation.prove(self._plan.probes, self._plan.probe_attempts)
+        self._account.isolation = isolation.judge(self._account.probes)
+
+    def _tell_proof(self, channel: Channel) -> None:
+        """Launch starts the agent on this word alone."""
+        message = isolation.reached(self._account.probes)
+        with contextlib.suppress(ChannelBroken):  # launch is gone already; listening will say so
+            channel.send({"type": "isolation", "state": self._account.isolation, "message": message})
 
     def _listen(self, channel: Channel) -> None:
         """Take down messages until launch has told its end or is gone. Nothing that it sends ends the recorder."""
@@ -155,7 +174,24 @@ class Recorder:
         self._uploads.put("agent/snapshot.tar", file, media_type="application/x-tar", then=snapshot_stored)
         self._uploads.put("agent/diff.patch", patch, media_type="text/x-diff", then=diff_stored)
 
+    def _collect(self) -> None:
+        """Archive those files of the agent's home that the candidate names; what is missing is no fault."""
+        file = self._places.spool / "collected.tar"
+        try:
+            with file.open("wb") as sink:
+                wanted = matcher(self._plan.collect)
+                taken = archive.snapshot(self._places.home, sink, max_bytes=_COLLECTED_BYTES, wanted=wanted)
+        except (OSError, FairtrialError) as error:
+            self._account.environment["collected"] = {"error": f"{type(error).__name__}: {error}"}
+            return
+        skipped = [printable(line) for line in taken.skipped[:_SKIPPED_SHOWN]]
+        self._account.environment["collected"] = {"files": taken.files, "skipped": skipped}
+        if taken.files:
+            self._uploads.put(COLLECTED, file, media_type="application/x-tar", then=lambda _: None)
+
     def _store_all(self) -> AgentReport:
+        if self._plan.collect:
+            self._timed("collect", self._collect)
         for stream in self._streams.values():
             stream.finish()
         self._timed("upload", self._uploads.finish)

@@ -5,14 +5,14 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from fairtrial import names
-from fairtrial.api.base import Line, Model, ObjectMeta, ObjectName, Word, matching, named
+from fairtrial.api.base import Line, Model, ObjectMeta, ObjectName, Word, immutable, matching, named
 
-Decimal = Annotated[
+DecimalText = Annotated[
     str,
     Field(max_length=32),
     matching(
         r"[0-9]{1,12}(?:\.[0-9]{1,12})?",
-        'a price must be a decimal number in quotes, such as "0.25"; binary floating point would round it.',
+        'an amount of money must be a decimal number in quotes, such as "0.25"; binary floating point would round it.',
     ),
 ]
 
@@ -47,15 +47,15 @@ class UsageSemantics(Model):
 class Prices(Model):
     """Prices of a million tokens, as decimal numbers in quotes. What is left out is unknown, not free."""
 
-    input: Decimal | None = None
+    input: DecimalText | None = None
     """Input that no cache held."""
-    cached_input: Decimal | None = None
+    cached_input: DecimalText | None = None
     """Input read from the provider's cache."""
-    cache_write: Decimal | None = None
+    cache_write: DecimalText | None = None
     """Input written to the provider's cache."""
-    output: Decimal | None = None
+    output: DecimalText | None = None
     """Output."""
-    reasoning: Decimal | None = None
+    reasoning: DecimalText | None = None
     """Reasoning, where it has a price of its own."""
 
 
@@ -101,6 +101,12 @@ class ModelProviderSpec(Model):
     """Calls that may be under way at once, over all runs."""
     requests_per_minute: Annotated[int, Field(strict=True, ge=1, le=1000000)] = 600
     """Calls that may start in a minute, over all runs."""
+
+
+# What a recorded call was priced, pinned and counted by can't change under it; a new price is a new provider object.
+ModelProviderSpec.rules = immutable(
+    ModelProviderSpec, besides=("credential_secret_ref", "max_concurrency", "requests_per_minute")
+)
 
 
 class ModelProvider(Model):

@@ -27,6 +27,7 @@ from fairtrial.api.base import (
 )
 from fairtrial.api.candidate import Candidate
 from fairtrial.api.conditions import Condition
+from fairtrial.api.provider import DecimalText, ModelProvider, PinnedModel, Pricing, UsageSemantics
 from fairtrial.api.resource_class import Limits, Requests, ResourceClass
 from fairtrial.api.task import BenchmarkTask
 
@@ -88,6 +89,12 @@ class RunLimits(Model):
     """Caps the seconds that all steps may take together; a task's own limits still hold."""
     grace_seconds: Annotated[int, Field(strict=True, ge=0, le=300)] = 10
     """Seconds between SIGTERM and SIGKILL when a step's time is over."""
+    model_calls: Annotated[int, Field(strict=True, ge=1, le=1000000)] | None = None
+    """Model calls that the run may make; the next one is refused as budget_exhausted."""
+    model_tokens: Annotated[int, Field(strict=True, ge=1, le=2**53)] | None = None
+    """Tokens, as the provider counts input and output, after which further model calls are refused."""
+    model_cost: DecimalText | None = None
+    """Money in the currency of the provider's prices, in quotes, after which further model calls are refused."""
 
 
 class ObjectReference(Model):
@@ -269,6 +276,27 @@ class ResolvedResourceClass(Observation):
         )
 
 
+class ResolvedProvider(Observation):
+    """The model provider as it was when the run was accepted: what its calls are counted and priced by."""
+
+    uid: Uid
+    """UID of the model provider."""
+    wire: Word
+    """Wire protocol."""
+    model: PinnedModel
+    """The one model that calls may name."""
+    usage: UsageSemantics
+    """How the provider counts tokens."""
+    pricing: Pricing | None = None
+    """Prices; without them cost is unavailable."""
+
+    @classmethod
+    def of(cls, provider: ModelProvider) -> "ResolvedProvider":
+        """What a run keeps of `provider`."""
+        spec = provider.spec
+        return cls(uid=provider.metadata.uid, wire=spec.wire, model=spec.model, usage=spec.usage, pricing=spec.pricing)
+
+
 class RunTimestamps(Observation):
     """When each phase began, as observed."""
 
@@ -332,6 +360,8 @@ class BenchmarkRunStatus(Observation):
     """The task as it was when the run was accepted."""
     resource_class: ResolvedResourceClass | None = None
     """The resource class as it was when the run was accepted."""
+    provider: ResolvedProvider | None = None
+    """The model provider as it was when the run was accepted."""
     agent_pod: PodStatus | None = None
     """The agent's pod."""
     evaluator_pod: PodStatus | None = None

@@ -1,7 +1,7 @@
 """Archive a tree as it is left, whatever is in it: what cannot be kept is listed, and nothing stops the rest."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,8 +24,15 @@ class Taken:
     skipped_count: int
 
 
-def snapshot(root: Path, sink: Sink, *, max_bytes: int, max_members: int = 100_000) -> Taken:
-    """Write the tree below `root` to `sink` as one archive of at most `max_bytes`.
+def snapshot(
+    root: Path,
+    sink: Sink,
+    *,
+    max_bytes: int,
+    max_members: int = 100_000,
+    wanted: Callable[[str], bool] = lambda _: True,
+) -> Taken:
+    """Write the tree below `root`, or those of its members whose path is `wanted`, to `sink`: at most `max_bytes`.
 
     A file that does not fit any more is left out whole and listed, judged by its stated size, so that a sparse file
     of a terabyte costs nothing. A file that changes while it is read is kept as long as it first was, and listed.
@@ -34,6 +41,8 @@ def snapshot(root: Path, sink: Sink, *, max_bytes: int, max_members: int = 100_0
     writer = Writer(sink)
     files = content_bytes = 0
     for member, descriptor in walk:
+        if not wanted(member.path):
+            continue
         if writer.size + stored_size(member) + 2 * BLOCK > max_bytes:
             walk.skips.add(member.path, f"does not fit: {member.size} bytes, {max_bytes} in all")
             continue

@@ -26,7 +26,7 @@ from fairtrial.testing import (
     make_task,
 )
 
-PLACES = Places(*(Path("/x", name) for name in ("fairtrial", "workspace", "home", "tmp", "s", "spool", "log")))
+PLACES = Places(*(Path("/x", name) for name in ("fairtrial", "workspace", "home", "tmp", "s", "spool", "log", "token")))
 
 
 def local_argv(item: str) -> str:

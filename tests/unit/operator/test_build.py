@@ -135,8 +135,34 @@ def test_the_agent_holds_no_token_and_no_address_without_a_provider() -> None:
     assert {one["name"] for one in by_name(pod, "agent")["env"]} == set(names.RUNTIME_ENV)
 
 
+def with_model(**candidate: Any) -> Any:
+    run = make_run(network={"modelProviderRef": {"name": "p"}}, candidate=candidate)
+    task = make_task(steps=[{"name": "one", "prompt": "Do it.", "wallSeconds": 7200}])
+    return build.agent_pod(run, task, CLASS, SETTINGS, "model-1")
+
+
 def test_with_a_provider_the_agent_gets_that_capability_alone() -> None:
-    assert audiences(agent(network={"modelProviderRef": {"name": "p"}}), "agent") == [names.AUDIENCE_PROVIDER]
+    assert audiences(with_model(), "agent") == [names.AUDIENCE_PROVIDER]
+
+
+def test_the_key_for_model_calls_outlasts_the_agent_and_is_in_no_plan() -> None:
+    pod = with_model(env=[{"name": "KEY", "value": "{modelToken}"}, {"name": "URL", "value": "{modelUrl}/v1"}])
+
+    (volume,) = [one for one in pod["spec"]["volumes"] if one["name"] == "token-provider"]
+    assert volume["projected"]["sources"][0]["serviceAccountToken"]["expirationSeconds"] > 7200
+    env = {one["name"]: one.get("value") for one in pod["spec"]["initContainers"][0]["env"]}
+    assert json.loads(env[names.ENV_PLAN])["env"] == {"KEY": "{modelToken}", "URL": "http://10.0.0.5:8080/model/v1"}
+
+
+def test_the_recorder_sees_the_home_folder_read_only_and_only_to_collect_from_it() -> None:
+    def home(pod: Any) -> list[Any]:
+        record = next(one for one in pod["spec"]["initContainers"] if one["name"] == "record")
+        return [mount for mount in record["volumeMounts"] if mount["name"] == "home"]
+
+    assert home(agent()) == []
+    assert home(agent(candidate={"collect": ["*.jsonl"]})) == [
+        {"name": "home", "mountPath": names.HOME_DIR, "readOnly": True}
+    ]
 
 
 def test_each_helper_holds_its_own_capability_alone() -> None:
@@ -227,7 +253,7 @@ def test_placeholders_are_filled_once_so_that_a_prompt_may_speak_of_them() -> No
     task = make_task(steps=[{"name": "one", "prompt": "Say {step} and {prompt}.", "wallSeconds": 60}])
     run = make_run(candidate={"argv": ["/bin/agent", "{step}:{prompt}", "{taskFile}", "{other}"], "stdin": "prompt"})
 
-    (step,) = plans.steps(run, task)
+    (step,) = plans.steps(run, task, {})
 
     assert step.argv == ["/bin/agent", "one:Say {step} and {prompt}.", names.TASK_FILE, "{other}"]
     assert step.stdin == "Say {step} and {prompt}."

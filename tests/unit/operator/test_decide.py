@@ -121,7 +121,8 @@ def test_the_phase_follows_the_conditions(at: Any, stage: str, phase: str) -> No
         ({"task": None}, {}, "TaskNotFound"),
         ({"resource_class": None}, {}, "ResourceClassNotFound"),
         ({}, {"taskRef": {"name": "task-1", "sealedSha256": "0" * 64}}, "DigestMismatch"),
-        ({"provider_found": False}, {"network": {"modelProviderRef": {"name": "p"}}}, "ModelProviderNotFound"),
+        ({}, {"network": {"modelProviderRef": {"name": "p"}}}, "ModelProviderNotFound"),
+        ({}, {"candidate": {"env": [{"name": "KEY", "value": "{modelToken}"}]}}, "ModelProviderNotFound"),
         ({}, {"cohortRef": {"name": "c"}}, "CohortNotFound"),
     ],
 )

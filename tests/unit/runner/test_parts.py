@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fairtrial_runner import environment, failure, isolation
+from fairtrial_runner import environment, failure, home, isolation
 from fairtrial_runner.account import Account
 from fairtrial_runner.launch import step_result, stops_all, told
 from fairtrial_runner.leaks import Scan
@@ -239,3 +239,20 @@ def test_a_failure_is_told_to_the_kubelet_in_few_bytes(tmp_path, capsys):
     told_to = (tmp_path / "log").read_bytes()
     assert json.loads(told_to)["reason"] == "InvalidInput"
     assert len(told_to) < 4096 * 6
+
+
+# --- home -------------------------------------------------------------------------------------------------------------
+def test_the_key_for_model_calls_is_filled_in_beside_the_agent_only(tmp_path):
+    token = tmp_path / "token"
+    token.write_text("a.b.c\n")
+
+    home.furnish(tmp_path, home.filled({".tool/config.json": '{"key": "{modelToken}"}'}, home.model_token(token)))
+
+    assert (tmp_path / ".tool/config.json").read_text() == '{"key": "a.b.c"}'
+    assert home.model_token(tmp_path / "none") == ""
+
+
+@pytest.mark.parametrize("path", ["../x", "/x", "a/../../x", ""])
+def test_a_home_file_outside_the_home_folder_is_refused(tmp_path, path):
+    with pytest.raises(InvalidInput, match="homeFiles"):
+        home.furnish(tmp_path, {path: "x"})

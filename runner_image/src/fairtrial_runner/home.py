@@ -1,0 +1,34 @@
+"""What a candidate finds in its home folder and its variables, with its own key for model calls filled in.
+
+The key never travels in the plan, which the record keeps: it is read here, from the pod's own volume.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from fairtrial import archive, names
+from fairtrial.errors import InvalidInput
+
+
+def model_token(file: Path) -> str:
+    """The key, or an empty text where the run has no model."""
+    try:
+        return file.read_text().strip()
+    except FileNotFoundError:
+        return ""
+
+
+def filled(texts: Mapping[str, str], token: str) -> dict[str, str]:
+    """The texts with the key in its places. Pure."""
+    return {key: text.replace(names.MODEL_TOKEN, token) for key, text in texts.items()}
+
+
+def furnish(home: Path, files: Mapping[str, str]) -> None:
+    """Write the candidate's files into its home, which nobody else has written to yet."""
+    for name, text in files.items():
+        if fault := archive.name_fault(name):
+            raise InvalidInput(f"candidate.homeFiles[{name!r}]: {fault}.", next_move="Use plain relative names.")
+        path = home / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        path.chmod(0o600)
