@@ -121,7 +121,9 @@ def push_tasks(target: Target, namespace: str = RUN_NAMESPACE, only: tuple[str, 
             ]
             if target.context:
                 command += ["--context", target.context]
-            subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+            told = subprocess.run(command, check=False, env=environment, capture_output=True, text=True)
+            if told.returncode:
+                raise SystemExit(told.stderr.strip())
 
 
 def evaluator_image(task: Path) -> str:

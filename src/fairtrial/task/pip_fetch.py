@@ -1,4 +1,4 @@
-"""Run by a Python that has pip: download one source archive as pip would, and nothing more.
+"""Run as a process of its own: download one source archive as pip would, and nothing more.
 
 `pip download` also runs the package's own build code to learn its dependencies. This uses pip's index settings,
 finder and session, and stops at the file. Arguments: name, version, target. Prints nothing.
@@ -10,9 +10,9 @@ import sys
 
 def main(name: str, version: str, target: str) -> int:
     """Find the source archive of exactly this version and write it to `target`."""
-    from pip._internal.commands import create_command  # type: ignore[import-not-found]
+    from pip._internal.commands.download import DownloadCommand
 
-    command = create_command("download")
+    command = DownloadCommand("download", "Download one source archive.")
     options, _ = command.parse_args(["--no-deps", "--no-binary", ":all:", name])
     with command.main_context():
         session = command.get_default_session(options)

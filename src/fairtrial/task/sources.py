@@ -86,20 +86,8 @@ def _files(path: Path) -> Iterator[tuple[str, bytes, bool]]:
 
 def _pypi(package: str, version: str, folder: Path) -> Path:
     target = folder / "archive"
-    _run([*_python_with_pip(), pip_fetch.__file__, package, version, str(target)], f"{package} {version}")
+    _run([sys.executable, pip_fetch.__file__, package, version, str(target)], f"{package} {version}")
     return target
-
-
-def _python_with_pip() -> list[str]:
-    for candidate in (sys.executable, shutil.which("python3"), shutil.which("python")):
-        if (
-            candidate
-            and not subprocess.run([candidate, "-c", "import pip"], capture_output=True, check=False).returncode
-        ):
-            return [candidate]
-    if uv := shutil.which("uv"):
-        return [uv, "run", "--no-project", "--quiet", "--with", "pip", "python"]
-    raise SourceUnavailable("No Python here has pip.", next_move="Install pip (python3 -m ensurepip) or uv.")
 
 
 def _npm(package: str, version: str, folder: Path) -> Path:
