@@ -36,6 +36,11 @@ class Layout:
         for segment in self.prefix.split("/")[:-1]:
             check_segment(segment, what="S3 prefix")
 
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The beginnings of all keys that are made here; what else a bucket holds is not ours."""
+        return tuple(f"{self.prefix}{name}/" for name in ("ns", "probe", "sealed", "tasks"))
+
     def public_archive(self, sha256: str) -> str:
         """A task's public archive, by its digest."""
         return self._key("tasks", "sha256", check_digest(sha256))
@@ -66,6 +71,14 @@ class RunLayout:
     def artifact(self, name: str) -> str:
         """The key of an artifact, refusing names that some store would lose or mix up."""
         return check_key(f"{self.base}/artifacts/{check_artifact_name(name)}")
+
+    def exchange(self, exchange: str, file: str) -> str:
+        """The key of one file of a model call: `started.json`, `exchange.ftj` or `exchange.json`."""
+        return check_key(f"{self.base}/model/{exchange}/{file}")
+
+    def exchanges(self) -> str:
+        """What the keys of all model calls begin with; their names sort by time."""
+        return check_key(f"{self.base}/model") + "/"
 
     def record(self) -> str:
         """The key of the run's record: written last, and without it there is no run."""

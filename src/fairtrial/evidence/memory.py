@@ -53,6 +53,11 @@ class MemoryStore:
         data = self.objects.get(key)
         return None if data is None else StoredObject(key, len(data), self._digests[key])
 
+    def keys(self, prefix: str) -> list[str]:
+        """The keys that begin with `prefix`, sorted."""
+        with self._lock:
+            return sorted(key for key in self.objects if key.startswith(prefix))
+
 
 class MemoryUpload:
     """An object on its way into memory."""

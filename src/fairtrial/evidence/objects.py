@@ -69,6 +69,9 @@ class ObjectStore(Protocol):
     def head(self, key: str) -> StoredObject | None:
         """What lies under a key, or None."""
 
+    def keys(self, prefix: str) -> list[str]:
+        """The keys that begin with `prefix`, sorted. What is put meanwhile may be among them or not."""
+
 
 class PartDigest:
     """The SHA-256 of a stream, and of its parts as S3 combines them: the second is all that a server can vouch for."""

@@ -13,6 +13,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
+from botocore import exceptions as boto
+
 from fairtrial.errors import Conflict, NotStored, StoreUnavailable
 from fairtrial.evidence import s3_faults
 from fairtrial.evidence.layout import check_key
@@ -62,6 +64,18 @@ class S3Calls:
     def open(self, key: str) -> "S3Download":
         """An object's bytes in chunks, checked; `NotStored` if there is none."""
         return self.retrying(f"get {key}", lambda: self._open(key))
+
+    def abort_upload(self, key: str, upload_id: str) -> None:
+        """Drop the parts of a multipart upload. One that is gone, completed or aborted, is no error."""
+
+        def call() -> None:
+            try:
+                self.s3.abort_multipart_upload(**self.where(key), UploadId=upload_id)
+            except boto.ClientError as error:
+                if s3_faults.of(error) is not Fault.UPLOAD_GONE:
+                    raise
+
+        self.retrying(f"abort upload of {key}", call)
 
     def close(self) -> None:
         """Close idle connections."""

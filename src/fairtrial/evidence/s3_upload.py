@@ -1,5 +1,6 @@
 """Writing an object of any size: one request up to a part's size, a conditional multipart upload above."""
 
+import contextlib
 import hashlib
 from collections.abc import Callable
 from typing import Any
@@ -70,18 +71,12 @@ class S3Upload:
             raise DigestMismatch(self._key, self._expected, actual)
 
     def abort(self) -> None:
-        """Drop the parts sent so far. A store that cannot do so now keeps them until its own sweep."""
+        """Drop the parts sent so far. What a store cannot do now is left to the sweep."""
         upload_id, self._upload_id = self._upload_id, None
         self._buffer = bytearray()
-        if upload_id is None:
-            return
-        try:
-            arguments = self._calls.where(self._key) | {"UploadId": upload_id}
-            self._calls.retrying(
-                f"abort upload of {self._key}", lambda: self._calls.s3.abort_multipart_upload(**arguments)
-            )
-        except StoreError:
-            return  # NoSuchUpload included: it was completed or swept, and nothing more can be done from here
+        if upload_id is not None:
+            with contextlib.suppress(StoreError):
+                self._calls.abort_upload(self._key, upload_id)
 
     def _send(self, number: int, data: bytes | bytearray) -> None:
         checksum = b64(hashlib.sha256(data).digest())

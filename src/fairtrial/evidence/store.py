@@ -61,6 +61,21 @@ class S3Store(S3Calls):
         sha256 = answer["Metadata"].get("sha256")
         return StoredObject(key, answer["ContentLength"], sha256) if sha256 else self.look(key)
 
+    def keys(self, prefix: str) -> list[str]:
+        """The keys that begin with `prefix`, sorted. What is put meanwhile may be among them or not."""
+        found: list[str] = []
+        bucket = self.settings.bucket
+        token: dict[str, str] = {}
+        while True:
+            page = self.retrying(
+                f"list {prefix}",
+                lambda token=token: self.s3.list_objects_v2(Bucket=bucket, Prefix=prefix, **token),  # type: ignore[misc]
+            )
+            found += [each["Key"] for each in page.get("Contents", [])]
+            if not page.get("IsTruncated"):
+                return sorted(set(found))
+            token = {"ContinuationToken": page["NextContinuationToken"]}
+
     def refuses_wrong_checksum(self, key: str) -> bool:
         """Whether a body that differs from its announced SHA-256 is refused, as it must be."""
         wrong = b64(hashlib.sha256(b"announced").digest())

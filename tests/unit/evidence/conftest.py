@@ -51,6 +51,8 @@ class Handler(RudeHandler):
     def operation(self, query: dict[str, list[str]]) -> str:
         if "object-lock" in query:
             return "GetObjectLockConfiguration"
+        if "list-type" in query:
+            return "ListObjectsV2"
         table = {
             ("PUT", False): "PutObject",
             ("PUT", True): "UploadPart",
@@ -65,6 +67,15 @@ class Handler(RudeHandler):
 
     def GetObjectLockConfiguration(self, query: object) -> None:  # noqa: N802
         self.error(404, "ObjectLockConfigurationNotFoundError")
+
+    def ListObjectsV2(self, query: dict[str, list[str]]) -> None:  # noqa: N802
+        prefix, start = query["prefix"][0], int(query.get("continuation-token", ["0"])[0])
+        found = sorted(key for key in self.fake.objects if key.startswith(prefix))
+        page, more = found[start : start + 2], len(found) > start + 2  # pages of two
+        contents = "".join(f"<Contents><Key>{key}</Key></Contents>" for key in page)
+        next_ = f"<NextContinuationToken>{start + 2}</NextContinuationToken>" if more else ""
+        truncated = f"<IsTruncated>{str(more).lower()}</IsTruncated>"
+        self.answer(200, f"<ListBucketResult>{truncated}{next_}{contents}</ListBucketResult>".encode())
 
     def PutObject(self, query: object) -> None:  # noqa: N802
         announced = self.headers["x-amz-checksum-sha256"]

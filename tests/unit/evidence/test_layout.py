@@ -26,6 +26,16 @@ def test_archives_lie_by_digest_and_an_empty_prefix_is_the_bucket_itself():
     assert Layout("a/b/").sealed_archive(DIGEST) == f"a/b/sealed/sha256/{DIGEST}"
 
 
+@pytest.mark.parametrize("prefix", ["", "evidence"])
+def test_every_key_lies_in_one_of_the_folders(prefix: str):
+    layout = Layout(prefix)
+    keys = [layout.public_archive(DIGEST), layout.sealed_archive(DIGEST), layout.probe("t", "put.bin")]
+    keys += [layout.run("team", "r1", UID).record(), layout.run("team", "r1", UID, cohort="c1").record()]
+
+    assert all(key.startswith(layout.folders) for key in keys)
+    assert all(folder.startswith(layout.prefix) for folder in layout.folders)
+
+
 @pytest.mark.parametrize("digest", ["", "A" * 64, "a" * 63, "a" * 65, "../" + "a" * 61, "a" * 64 + "\n"])
 def test_anything_but_a_digest_is_refused_where_a_digest_is_a_key(digest: str):
     with pytest.raises(InvalidInput, match="64 lower-case"):
@@ -103,3 +113,10 @@ def test_a_uri_gives_back_its_key():
 def test_what_names_no_object_is_refused(text: str):
     with pytest.raises(InvalidInput):
         key_of_uri(text)
+
+
+def test_model_calls_lie_beside_the_artifacts_of_their_run():
+    run = Layout("p/").run("ns", "r", "uid")
+
+    assert run.exchange("1700000000000-0badcafe", "exchange.json").startswith(run.exchanges())
+    assert run.exchanges() == "p/ns/ns/runs/r/uid/model/"

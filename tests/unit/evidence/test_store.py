@@ -56,6 +56,14 @@ def test_a_missing_object_is_said_to_be_missing(any_store: ObjectStore):
         any_store.open("none.txt")
 
 
+def test_all_keys_below_a_prefix_are_listed_over_pages(any_store: ObjectStore):
+    for name in ("a/3", "a/1", "b/1", "a/2", "a/x/4", "a/5"):
+        any_store.put(name, b"x")
+
+    assert any_store.keys("a/") == ["a/1", "a/2", "a/3", "a/5", "a/x/4"]
+    assert any_store.keys("c/") == []
+
+
 def test_an_object_over_the_limit_is_not_read_into_memory(any_store: ObjectStore):
     any_store.put("a.txt", b"x" * 100)
 

@@ -1,0 +1,41 @@
+"""Multipart uploads that nobody will finish, because an answer was lost or a sender died: their parts are dropped.
+
+Readers and listings never see such parts, but a store keeps them, and may charge for them, until somebody aborts the
+upload. A lifecycle rule of the bucket does the same where a store has them; not all do.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+from fairtrial.evidence.layout import Layout
+from fairtrial.evidence.s3_calls import S3Calls
+
+ABANDONED_AFTER = timedelta(days=1)  # the longest upload that is let go on takes minutes
+MOST = 1000  # in one sweep
+
+
+def sweep(store: S3Calls, now: datetime, *, most: int = MOST, page: int = 1000) -> int:
+    """Abort what was begun in our folders more than a day ago; how many. What is over `most` waits for another sweep."""
+    aborted = 0
+    for folder in Layout(store.settings.prefix).folders:
+        for upload in _uploads(store, folder, page):
+            if aborted == most:
+                return aborted
+            if upload["Initiated"] < now - ABANDONED_AFTER:
+                store.abort_upload(upload["Key"], upload["UploadId"])
+                aborted += 1
+    return aborted
+
+
+def _uploads(store: S3Calls, folder: str, page: int) -> Iterator[dict[str, Any]]:
+    arguments: dict[str, Any] = {"Bucket": store.settings.bucket, "Prefix": folder, "MaxUploads": page}
+    while True:
+        listed = store.retrying(
+            f"list uploads below {folder}",
+            lambda: store.s3.list_multipart_uploads(**arguments),  # noqa: B023
+        )
+        yield from listed.get("Uploads", [])
+        if not listed.get("IsTruncated"):
+            return
+        arguments |= {"KeyMarker": listed["NextKeyMarker"], "UploadIdMarker": listed["NextUploadIdMarker"]}
