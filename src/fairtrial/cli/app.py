@@ -88,6 +88,25 @@ def artifacts(
     records.artifacts(run, to, namespace, context)
 
 
+@app.command("scripted-provider")
+def scripted_provider(
+    script: Annotated[Path, typer.Argument(help="YAML file with steps.", metavar="SCRIPT.yaml")],
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.", min=0, max=65535)] = 8099,
+    log: Annotated[Path | None, typer.Option(metavar="FILE", help="Add one JSON line for each request.")] = None,
+    project: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Where the agent has the project, if not where the script says.")
+    ] = None,
+) -> None:
+    """Play a script as a model, on the wires of Anthropic, OpenAI and Gemini, until interrupted.
+
+    Prints its address. Point an agent at it, with any key and any model.
+    """
+    from fairtrial.cli.scripted_provider import run
+
+    run(script, host=host, port=port, log=log, project=project)
+
+
 @app.callback()
 def _root() -> None:
     """Benchmarks of AI agents on Kubernetes, turned into evidence."""
