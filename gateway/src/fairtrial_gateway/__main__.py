@@ -5,6 +5,7 @@ import contextlib
 import logging
 import signal
 import sys
+from datetime import UTC, datetime
 from typing import Any
 
 from aiohttp import web
@@ -12,6 +13,7 @@ from aiohttp import web
 from fairtrial.errors import FairtrialError
 from fairtrial.evidence.layout import Layout
 from fairtrial.evidence.probe import probe
+from fairtrial.evidence.s3_sweep import ABANDONED_AFTER, sweep
 from fairtrial.evidence.store import S3Settings, S3Store
 from fairtrial_gateway.app import Gateway
 from fairtrial_gateway.identity import Identity
@@ -63,7 +65,7 @@ async def serve(settings: Settings, s3: S3Settings) -> None:
     await web.TCPSite(runner, settings.host, settings.port).start()
     say("listening", host=settings.host, port=settings.port, bucket=s3.bucket, prefix=s3.prefix)
     tasks = [
-        _background(gateway.health.until_passed("store", lambda: gateway.threads.run(probe, store))),
+        _background(_keep_store(gateway, store)),
         _background(gateway.health.until_passed("identity", identity.check)),
         _background(gateway.reaper.run(runner.server)),
     ]
@@ -76,6 +78,17 @@ async def serve(settings: Settings, s3: S3Settings) -> None:
     gateway.threads.close()
     store.close()
     say("ended")
+
+
+async def _keep_store(gateway: Gateway, store: S3Store) -> None:
+    """Probe the store, and then once a day drop the parts of uploads that nobody will finish."""
+    await gateway.health.until_passed("store", lambda: gateway.threads.run(probe, store))
+    while True:
+        try:
+            say("swept unfinished uploads", aborted=await gateway.threads.run(sweep, store, datetime.now(UTC)))
+        except FairtrialError as error:  # it can wait until tomorrow; nothing that is stored depends on it
+            say("sweep failed", logging.WARNING, reason=error.reason, message=str(error))
+        await asyncio.sleep(ABANDONED_AFTER.total_seconds())
 
 
 async def drain(gateway: Gateway, seconds: float) -> None:

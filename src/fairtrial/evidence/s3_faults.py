@@ -43,7 +43,7 @@ _PASSING_STATUS = {408, 425, 429}
 
 _NEXT_MOVES = {
     "AccessDenied": "Give the credentials s3:PutObject, s3:GetObject and s3:AbortMultipartUpload on the prefix, and "
-    "s3:ListBucketMultipartUploads on the bucket.",
+    "s3:ListBucket and s3:ListBucketMultipartUploads on the bucket.",
     "ExpiredToken": "The session has expired: renew the credentials and restart.",
     "InvalidAccessKeyId": "Check AWS_ACCESS_KEY_ID.",
     "SignatureDoesNotMatch": "Check AWS_SECRET_ACCESS_KEY and FAIRTRIAL_S3_REGION.",

@@ -16,7 +16,7 @@ MOST = 1000  # in one sweep
 
 
 def sweep(store: S3Calls, now: datetime, *, most: int = MOST, page: int = 1000) -> int:
-    """Abort what was begun in our folders more than a day ago; how many. What is over `most` waits for another sweep."""
+    """Abort what was begun in our folders more than a day ago; how many. What is over `most` waits for the next one."""
     aborted = 0
     for folder in Layout(store.settings.prefix).folders:
         for upload in _uploads(store, folder, page):
@@ -38,4 +38,5 @@ def _uploads(store: S3Calls, folder: str, page: int) -> Iterator[dict[str, Any]]
         yield from listed.get("Uploads", [])
         if not listed.get("IsTruncated"):
             return
-        arguments |= {"KeyMarker": listed["NextKeyMarker"], "UploadIdMarker": listed["NextUploadIdMarker"]}
+        # By key alone: an upload that was aborted meanwhile is no marker. What this skips is there the next day.
+        arguments["KeyMarker"] = listed["NextKeyMarker"]

@@ -223,6 +223,19 @@ def test_a_store_that_loses_its_answers_is_no_failure(world, proxy, run, recorde
     gateway.stop()
 
 
+def test_a_gateway_sweeps_unfinished_uploads_and_a_store_that_cannot_list_them_does_not_hold_it_up(world, proxy):
+    proxy.order("GET", "AccessDenied", 403, where="?uploads")
+
+    gateway = world.start_gateway(FAIRTRIAL_S3_ENDPOINT=proxy.url)
+    _until(lambda: "sweep failed" in gateway.log())
+    assert "s3:ListBucketMultipartUploads" in gateway.log()
+    gateway.stop()
+
+    gateway = world.start_gateway()
+    _until(lambda: '"swept unfinished uploads", "aborted": 0' in gateway.log())
+    gateway.stop()
+
+
 def test_a_gateway_without_its_rights_is_not_ready_and_says_which_it_lacks(world):
     token = world.kubectl("create", "token", "default", "-n", world.namespace).strip()
     file = world.folder / "powerless"

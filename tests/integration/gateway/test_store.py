@@ -3,12 +3,14 @@
 import hashlib
 import secrets
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from fairtrial.errors import Conflict, DigestMismatch, StoreError, StoreUnavailable
 from fairtrial.evidence.objects import PART_SIZE
 from fairtrial.evidence.probe import probe
+from fairtrial.evidence.s3_sweep import sweep
 from fairtrial.evidence.store import S3Settings, S3Store
 
 BIG = secrets.token_bytes(PART_SIZE + 1000)
@@ -132,6 +134,34 @@ def test_bytes_that_are_not_what_their_digest_says_are_not_given_out(store: S3St
 
     with pytest.raises(DigestMismatch):
         store.get(key)
+
+
+def begun(store: S3Store, *keys: str) -> None:
+    """Uploads with one part on its way each, that nobody ends."""
+    for key in keys:
+        store.open_upload(key).part(BIG[:PART_SIZE])()
+
+
+def test_uploads_are_swept_a_day_after_they_began(store: S3Store):
+    now, name = datetime.now(UTC), f"ns/{secrets.token_hex(6)}"
+    ours, others = [f"{name}/{number}.bin" for number in (1, 2, 3)], f"their/{secrets.token_hex(6)}.bin"
+    begun(store, *ours, others)
+
+    assert sweep(store, now + timedelta(hours=23), page=1) == 0
+    assert parts_left(store, name) == ours
+    assert sweep(store, now + timedelta(hours=25), page=1, most=2) == 2
+    assert sweep(store, now + timedelta(hours=25), page=1) == 1
+    assert parts_left(store, name) == []
+    assert parts_left(store, others) == [others]
+
+
+def test_an_upload_that_another_gateway_has_swept_is_no_error(store: S3Store):
+    key = f"ns/{secrets.token_hex(6)}/a.bin"
+    begun(store, key)
+    upload_id = store.s3.list_multipart_uploads(Bucket=store.settings.bucket, Prefix=key)["Uploads"][0]["UploadId"]
+
+    store.abort_upload(key, upload_id)
+    store.abort_upload(key, upload_id)
 
 
 def test_wrong_credentials_are_said_with_a_next_move(world):
