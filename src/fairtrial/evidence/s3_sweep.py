@@ -33,7 +33,7 @@ def _uploads(store: S3Calls, folder: str, page: int) -> Iterator[dict[str, Any]]
     while True:
         listed = store.retrying(
             f"list uploads below {folder}",
-            lambda: store.s3.list_multipart_uploads(**arguments),  # noqa: B023
+            lambda: store.s3.list_multipart_uploads(**arguments),
         )
         yield from listed.get("Uploads", [])
         if not listed.get("IsTruncated"):
