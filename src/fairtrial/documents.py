@@ -77,6 +77,7 @@ class AgentPlan:
     snapshot_max_bytes: int = 1073741824
     snapshot_seconds: int = 300  # how long launch waits for the recorder's snapshot before it exits
     upload_seconds: int = 600  # how long the recorder tries to store one artifact
+    fetch_seconds: int = 240  # how long fetch tries to get one object
     limits: dict[str, str] = field(default_factory=dict)  # told to the agent: cpu, memory, ephemeral-storage
     schema_version: int = 1
 
@@ -91,6 +92,8 @@ class EvaluationPlan:
     snapshot_artifact: str
     snapshot_sha256: str
     wall_seconds: int = 1800
+    upload_seconds: int = 600  # how long the recorder tries to store one artifact
+    fetch_seconds: int = 240  # how long fetch tries to get one object
     schema_version: int = 1
 
 

@@ -62,6 +62,7 @@ def agent_plan(
         grace_seconds=run.spec.limits.grace_seconds,
         snapshot_seconds=resource_class.spec.deadlines.snapshot_seconds,
         upload_seconds=resource_class.spec.deadlines.upload_seconds,
+        fetch_seconds=fetch_seconds(resource_class),
         limits={"cpu": limits.cpu, "memory": limits.memory, "ephemeral-storage": limits.ephemeral_storage},
     )
 
@@ -80,7 +81,14 @@ def evaluation_plan(
         snapshot_artifact=snapshot.name,
         snapshot_sha256=snapshot.sha256,
         wall_seconds=evaluate_seconds(task, resource_class),
+        upload_seconds=resource_class.spec.deadlines.upload_seconds,
+        fetch_seconds=fetch_seconds(resource_class),
     )
+
+
+def fetch_seconds(resource_class: ResourceClass) -> int:
+    """Most of the time for setup: fetch then tells why it gave up, where the end of that time would only kill it."""
+    return max(1, resource_class.spec.deadlines.setup_seconds * 4 // 5)
 
 
 def evaluate_seconds(task: BenchmarkTask | None, resource_class: ResourceClass) -> int:

@@ -17,7 +17,6 @@ from fairtrial_evaluator.checks import LAYOUT_FILE, Layout
 from fairtrial_evaluator.layout import restore_protected
 from fairtrial_evaluator.trees import delete
 
-_DEADLINE_SECONDS = 240.0  # inside the setup deadline, so that the cause is told by us and not by a kill
 _RUNTIME_SOURCE = Path("/opt/fairtrial/runtime")  # where the image keeps it
 _SKIPPED_MAX = 200
 _CHUNK = 256 * 1024
@@ -56,7 +55,7 @@ def main() -> int:
     """Run as the pod's init container; exit 1 is final, 75 means that the gateway or store was not there in time."""
     try:
         plan = documents.load(EvaluationPlan, os.environ.get(names.ENV_PLAN, ""), name=names.ENV_PLAN)
-        client = GatewayClient.from_env(deadline_seconds=_DEADLINE_SECONDS)
+        client = GatewayClient.from_env(deadline_seconds=plan.fetch_seconds)
         fetch(Places(), plan, client, _RUNTIME_SOURCE)
     except GatewayUnavailable as error:
         failure.report(error)

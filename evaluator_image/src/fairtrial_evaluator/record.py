@@ -31,7 +31,6 @@ REPORT = "evaluation/report.json"
 ENV_POD_UID = "FAIRTRIAL_POD_UID"
 _CONFLICT = 409
 _TICK_SECONDS = 1.0
-_UPLOAD_SECONDS = 300.0
 
 
 @dataclass(frozen=True)
@@ -96,7 +95,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, on_sigterm)
     try:
         plan = documents.load(EvaluationPlan, os.environ.get(names.ENV_PLAN, ""), name=names.ENV_PLAN)
-        client = GatewayClient.from_env(deadline_seconds=_UPLOAD_SECONDS)
+        client = GatewayClient.from_env(deadline_seconds=plan.upload_seconds)
         record(Places(), plan, client, os.environ.get(ENV_POD_UID, ""), terminating)
     except (FairtrialError, OSError, KeyError) as error:
         failure.report(error)

@@ -13,7 +13,6 @@ from fairtrial.gateway_client import GatewayClient
 from fairtrial_runner import failure
 from fairtrial_runner.places import Places
 
-_DEADLINE_SECONDS = 240.0  # inside the setup deadline, so that the cause is told by us and not by a kill
 _RUNTIME_SOURCE = Path("/opt/fairtrial/runtime")  # where the image keeps it
 _CHUNK = 256 * 1024
 
@@ -60,7 +59,7 @@ def main() -> int:
     places = Places.in_pod()
     try:
         plan = documents.load(AgentPlan, os.environ.get(names.ENV_PLAN, ""), name=names.ENV_PLAN)
-        client = GatewayClient.from_env(deadline_seconds=_DEADLINE_SECONDS)
+        client = GatewayClient.from_env(deadline_seconds=plan.fetch_seconds)
         fetch(places, plan, client, _RUNTIME_SOURCE)
     except GatewayUnavailable as error:
         failure.report(error, places.termination_log)

@@ -249,6 +249,17 @@ def test_an_evaluator_is_told_the_digests_of_the_acceptance() -> None:
     assert (plan.sealed_sha256, plan.snapshot_sha256) == (SEALED_SHA256, SNAPSHOT_SHA256)
 
 
+@pytest.mark.parametrize(("setup", "fetch"), [(300, 240), (1, 1), (604800, 483840)])
+def test_what_a_class_allows_bounds_fetch_and_upload(setup: int, fetch: int) -> None:
+    resource_class = make_resource_class(deadlines={"setupSeconds": setup, "uploadSeconds": 33})
+
+    for plan in (
+        plans.agent_plan(make_run(), make_task(), resource_class, []),
+        plans.evaluation_plan(make_finished_run(), agent_report(), make_task(), resource_class),
+    ):
+        assert (plan.fetch_seconds, plan.upload_seconds) == (fetch, 33)
+
+
 def test_placeholders_are_filled_once_so_that_a_prompt_may_speak_of_them() -> None:
     task = make_task(steps=[{"name": "one", "prompt": "Say {step} and {prompt}.", "wallSeconds": 60}])
     run = make_run(candidate={"argv": ["/bin/agent", "{step}:{prompt}", "{taskFile}", "{other}"], "stdin": "prompt"})
