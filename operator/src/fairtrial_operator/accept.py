@@ -99,6 +99,12 @@ def _references(run: BenchmarkRun, found: References) -> Refusal | None:
             f"spec.network.modelProviderRef: there is no ModelProvider {network.model_provider_ref.name!r} "
             "in this namespace. See: kubectl get modelproviders",
         )
+    if any(names.MODEL_TOKEN in item for item in run.spec.candidate.argv):
+        return Refusal(
+            Reason.CANDIDATE_UNUSABLE,
+            f"spec.candidate.argv holds {names.MODEL_TOKEN}, but arguments are recorded. "
+            "Make a run whose candidate has it in env or homeFiles.",
+        )
     if plans.needs_a_model(run):
         return Refusal(
             Reason.MODEL_PROVIDER_NOT_FOUND,

@@ -5,7 +5,6 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from fairtrial import names
 from fairtrial.api.base import Argument, Argv, Glob, Image, Model, Name, Rule, matching, unique_names
 
 FILES_MAX_CHARACTERS = 65536
@@ -54,14 +53,7 @@ class Candidate(Model):
     """Version that reports show; the image's digest is what counts."""
     image: Image
     """Image of the candidate, by digest: any Linux image."""
-    argv: Annotated[
-        Argv,
-        Rule(
-            f"!self.exists(item, item.contains('{names.MODEL_TOKEN}'))",
-            f"argv must not hold {names.MODEL_TOKEN}, because arguments are recorded; put it into env or homeFiles.",
-            lambda argv: not any(names.MODEL_TOKEN in item for item in argv),
-        ),
-    ]
+    argv: Argv
     """Program and arguments of each step; no shell reads them. {prompt}, {taskFile}, {step}, {projectDir}, {modelUrl}
     and {model} are replaced."""
     env: Annotated[tuple[EnvironmentVariable, ...], Field(max_length=64), unique_names("two variables of env")] = ()

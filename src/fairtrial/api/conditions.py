@@ -29,6 +29,7 @@ class Reason:
     TASK_NOT_FOUND = "TaskNotFound"
     RESOURCE_CLASS_NOT_FOUND = "ResourceClassNotFound"
     MODEL_PROVIDER_NOT_FOUND = "ModelProviderNotFound"
+    CANDIDATE_UNUSABLE = "CandidateUnusable"
     COHORT_NOT_FOUND = "CohortNotFound"
     DIGEST_MISMATCH = "DigestMismatch"
     NAMESPACE_NOT_ENABLED = "NamespaceNotEnabled"

@@ -123,6 +123,7 @@ def test_the_phase_follows_the_conditions(at: Any, stage: str, phase: str) -> No
         ({}, {"taskRef": {"name": "task-1", "sealedSha256": "0" * 64}}, "DigestMismatch"),
         ({}, {"network": {"modelProviderRef": {"name": "p"}}}, "ModelProviderNotFound"),
         ({}, {"candidate": {"env": [{"name": "KEY", "value": "{modelToken}"}]}}, "ModelProviderNotFound"),
+        ({}, {"candidate": {"argv": ["agent", "--key={modelToken}"]}}, "CandidateUnusable"),
         ({}, {"cohortRef": {"name": "c"}}, "CohortNotFound"),
     ],
 )
