@@ -110,6 +110,21 @@ BAD_INPUTS: dict[str, tuple[Callable[[str], Object], str, str]] = {
         "spec.candidate.files",
         "65536 characters together",
     ),
+    "home file outside": (
+        lambda ns: run(ns, candidate=candidate(homeFiles={".config/../../x": ""})),
+        "spec.candidate.homeFiles",
+        "plain names",
+    ),
+    "home files too large": (
+        lambda ns: run(ns, candidate=candidate(homeFiles={"a": "x" * 65536, ".b/c": "x"})),
+        "spec.candidate.homeFiles",
+        "65536 characters together",
+    ),
+    "budget as a word": (
+        lambda ns: run(ns, limits={"modelCost": "a lot"}),
+        "spec.limits.modelCost",
+        "decimal number in quotes",
+    ),
     "digest with prefix": (
         lambda ns: run(ns, taskRef={"name": "t", "publicSha256": "sha256:" + "a" * 57}),
         "spec.taskRef.publicSha256",
@@ -285,6 +300,20 @@ def test_a_task_cannot_be_edited(kubectl: Any, bench: str):
         answer = patch(kubectl, bench, made, change)
         assert answer.code != 0
         assert "push the task under a new version" in answer.err
+
+
+def test_what_calls_are_counted_and_priced_by_cannot_be_edited_but_caps_can(kubectl: Any, bench: str):
+    made = provider(bench)
+    kubectl("create", "-f", "-", stdin=made)
+    for change in (
+        {"model": {"id": "other"}},
+        {"url": "https://other.example"},
+        {"usage": {"cachedInsideInput": False}},
+    ):
+        answer = patch(kubectl, bench, made, change)
+        assert answer.code != 0
+        assert "make a new object with another name" in answer.err
+    assert patch(kubectl, bench, made, {"maxConcurrency": 2, "credentialSecretRef": {"name": "new"}}).code == 0
 
 
 def test_a_cohort_can_be_edited_until_it_is_sealed(kubectl: Any, bench: str):
