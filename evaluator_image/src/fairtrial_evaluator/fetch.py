@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from fairtrial import documents, names, runtime
+from fairtrial import documents, failure, names, runtime
 from fairtrial.archive import extract
 from fairtrial.documents import EvaluationPlan
 from fairtrial.errors import FairtrialError, GatewayUnavailable
 from fairtrial.gateway_client import GatewayClient
 from fairtrial.task.packed import PROJECT, PUBLIC_FILE, PublicTask
-from fairtrial_evaluator import failure
 from fairtrial_evaluator.checks import LAYOUT_FILE, Layout
 from fairtrial_evaluator.layout import restore_protected
 from fairtrial_evaluator.trees import delete

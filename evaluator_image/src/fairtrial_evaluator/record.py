@@ -16,13 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from fairtrial import documents, names
+from fairtrial import documents, failure, names
 from fairtrial.channel import Channel, Listener
 from fairtrial.documents import Artifact, EvaluationPlan, EvaluationReport
 from fairtrial.errors import ChannelBroken, FairtrialError, GatewayRefused
 from fairtrial.gateway_client import GatewayClient
 from fairtrial.task.packed import EVALUATION_FILE, Evaluation
-from fairtrial_evaluator import failure
 from fairtrial_evaluator.protocol import Remote
 from fairtrial_evaluator.report import report_of
 from fairtrial_evaluator.session import EvaluationStopped, Session, not_reached

@@ -6,11 +6,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from fairtrial import archive, documents, names, runtime
+from fairtrial import archive, documents, failure, names, runtime
 from fairtrial.documents import AgentPlan
 from fairtrial.errors import FairtrialError, GatewayUnavailable, InvalidInput
 from fairtrial.gateway_client import GatewayClient
-from fairtrial_runner import failure
 from fairtrial_runner.places import Places
 
 _RUNTIME_SOURCE = Path("/opt/fairtrial/runtime")  # where the image keeps it

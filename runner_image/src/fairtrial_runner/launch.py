@@ -10,14 +10,14 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from fairtrial import archive, documents
+from fairtrial import archive, documents, failure
 from fairtrial.channel import Channel, connect
 from fairtrial.documents import AgentPlan, Step, StepResult
 from fairtrial.errors import ChannelBroken, FairtrialError
+from fairtrial.failure import leave
 from fairtrial.process import Command, Ended, Stop, hide_from_peers, run
-from fairtrial_runner import environment, failure
+from fairtrial_runner import environment
 from fairtrial_runner.answers import Answers
-from fairtrial_runner.failure import leave
 from fairtrial_runner.home import filled, furnish, model_token
 from fairtrial_runner.leaks import Scan
 from fairtrial_runner.leftovers import Inventory

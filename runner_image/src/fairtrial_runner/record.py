@@ -12,17 +12,17 @@ import threading
 import time
 from collections.abc import Callable
 
-from fairtrial import archive, documents
+from fairtrial import archive, documents, failure
 from fairtrial.archive import printable
 from fairtrial.channel import Channel, Listener, Raw
 from fairtrial.documents import AgentPlan, AgentReport, Artifact, Diff, Snapshot
 from fairtrial.errors import ChannelBroken, FairtrialError, GatewayRefused, InvalidInput
+from fairtrial.failure import leave
 from fairtrial.gateway_client import GatewayClient
 from fairtrial.task.globs import matcher
-from fairtrial_runner import failure, isolation
+from fairtrial_runner import isolation
 from fairtrial_runner.account import Account
 from fairtrial_runner.diff import write_diff
-from fairtrial_runner.failure import leave
 from fairtrial_runner.places import Places
 from fairtrial_runner.streams import StreamKeeper
 from fairtrial_runner.uploads import ArtifactStore, Uploads

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fairtrial_runner import environment, failure, home, isolation
+from fairtrial_runner import environment, home, isolation
 from fairtrial_runner.account import Account
 from fairtrial_runner.launch import step_result, stops_all, told
 from fairtrial_runner.leaks import Scan
@@ -19,6 +19,7 @@ from fairtrial_runner.uploads import Uploads
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fairtrial import failure
 from fairtrial.documents import AgentPlan, Artifact, Probe, ProbeResult, RunIdentity, Step
 from fairtrial.errors import FairtrialError, InvalidInput
 from fairtrial.process import Ended

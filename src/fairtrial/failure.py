@@ -9,11 +9,12 @@ from typing import NoReturn
 
 from fairtrial.errors import FairtrialError
 
-FINAL, TEMPORARY = 1, 75
+TERMINATION_LOG = Path("/dev/termination-log")
+FINAL, TEMPORARY = 1, 75  # exit codes: nothing changes by waiting; the gateway or store was not there in time
 _BYTES = 3500  # the kubelet keeps 4096 bytes of a termination message
 
 
-def report(error: BaseException, log: Path) -> None:
+def report(error: BaseException, log: Path = TERMINATION_LOG) -> None:
     """Write `{"reason", "message"}` to the termination log, and a line to standard error."""
     reason = error.reason if isinstance(error, FairtrialError) else type(error).__name__
     message = (str(error) or type(error).__name__).encode("utf-8", "replace")[:_BYTES].decode("utf-8", "ignore")
