@@ -14,7 +14,7 @@ def run(file: Path, *, host: str, port: int, log: Path | None, project: str | No
     """Serve until interrupted. The log, if any, gets one line for each request, and none of its secrets."""
     script = read_script(file)
     if project:
-        script = Script.model_validate({**script.model_dump(by_alias=True), "project": project})
+        script = script.model_copy(update={"project": str(Path(project).absolute())})
     try:
         if log is None:
             asyncio.run(_serve(script, host, port, None))

@@ -4,10 +4,11 @@ Faults of one step strike one after another, each `times` times; then the step i
 counted by the server for each step, so this is the one thing that a restart of the server forgets.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from fairtrial.task.model import Model
 
@@ -55,14 +56,32 @@ _DEFAULTS: dict[str, dict[str, object]] = {
 }
 
 
+def _step(value: int | str | None) -> int | str | None:
+    if value is None or value == "plain" or (isinstance(value, int) and value >= 1):
+        return value
+    raise ValueError("must be the number of a step, from 1, or plain")
+
+
+def _times(value: int | str) -> int | str:
+    if value == "always" or (isinstance(value, int) and value >= 1):
+        return value
+    raise ValueError("must be a number from 1, or always")
+
+
+def _retry_after(value: int | str | None) -> int | str | None:
+    if value is not None and not re.fullmatch(r"[ -~]{1,100}", str(value)):
+        raise ValueError("must be seconds or a date")
+    return value
+
+
 class Fault(Model):
     """One fault. `step` is a number from 1, or `plain` for requests without tools; left out, it is every step."""
 
     kind: Kind
-    step: Annotated[int, Field(ge=1)] | Literal["plain"] | None = None
-    times: Annotated[int, Field(ge=1, le=1_000_000)] | Literal["always"] = 1
+    step: Annotated[int | str | None, AfterValidator(_step)] = None
+    times: Annotated[int | str, AfterValidator(_times)] = 1
     status: Annotated[int, Field(ge=300, le=599)] | None = None
-    retry_after: Annotated[str, Field(max_length=100)] | Annotated[int, Field(ge=0)] | None = None
+    retry_after: Annotated[int | str | None, AfterValidator(_retry_after)] = None
     message: Annotated[str, Field(max_length=10_000)] | None = None
     after_events: Annotated[int, Field(ge=0)] | None = None
     seconds: Annotated[int | float, Field(ge=0, le=86_400)] | None = None
@@ -97,7 +116,7 @@ def fault_of(faults: Sequence[Fault], step: int | Literal["plain"], attempt: int
         everywhere = fault.step is None and step != "plain"
         if fault.step != step and not everywhere:
             continue
-        if fault.times == "always" or attempt <= fault.times:
+        if not isinstance(fault.times, int) or attempt <= fault.times:
             return fault
         attempt -= fault.times
     return None

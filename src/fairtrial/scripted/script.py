@@ -9,6 +9,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, model_validator
 
 from fairtrial import names
+from fairtrial.errors import InvalidInput
 from fairtrial.scripted.faults import Fault
 from fairtrial.task.load import read_yaml, validated
 from fairtrial.task.model import Model
@@ -104,11 +105,6 @@ class Session(Model):
     steps: Annotated[list[Step], Field(min_length=1, max_length=MAX_STEPS)]
     faults: Annotated[list[Fault], Field(max_length=MAX_STEPS, default_factory=list)]
 
-    @model_validator(mode="after")
-    def _fit(self) -> Self:
-        check_steps(self.steps, self.faults)
-        return self
-
 
 class Pace(Model):
     """How an answer is streamed: so many characters of text in an event, so long between events."""
@@ -130,32 +126,30 @@ class Script(Model):
     faults: Annotated[list[Fault], Field(max_length=MAX_STEPS, default_factory=list)]
     sessions: Annotated[list[Session], Field(max_length=64, default_factory=list)]
 
-    @model_validator(mode="after")
-    def _fit(self) -> Self:
-        check_steps(self.steps, self.faults)
-        return self
-
-
-def check_steps(steps: list[Step], faults: list[Fault]) -> None:
-    """Refuse steps that no agent would get past, and faults of steps that are not there."""
-    for number, step in enumerate(steps[:-1], 1):
-        if not step.all_calls:
-            raise ValueError(f"step {number} only says something: an agent ends there, so it must be the last step")
-    for number, fault in enumerate(faults, 1):
-        if isinstance(fault.step, int):
-            if fault.step > len(steps):
-                raise ValueError(f"fault {number} is for step {fault.step}, but there are {len(steps)} steps")
-            if fault.needs_call and not steps[fault.step - 1].all_calls:
-                raise ValueError(
-                    f"fault {number}: step {fault.step} calls no tool, so {fault.kind} cannot happen there"
-                )
-
 
 def read_script(path: Path) -> Script:
     """A script from a YAML file; an error names the file and the field."""
-    return validated(Script, read_yaml(path), str(path))
+    return parse_script(read_yaml(path), str(path))
 
 
-def parse_script(data: Any) -> Script:
-    """A script from plain data, as tests write it."""
-    return validated(Script, data, "script")
+def parse_script(data: Any, where: str = "script") -> Script:
+    """A script from plain data, as tests write it. `where` begins the sentence of an error."""
+    script = validated(Script, data, where)
+    _check_steps(script.steps, script.faults, f"{where}: ")
+    for number, session in enumerate(script.sessions):
+        _check_steps(session.steps, session.faults, f"{where}: sessions.{number}.")
+    return script
+
+
+def _check_steps(steps: list[Step], faults: list[Fault], where: str) -> None:
+    """Refuse steps that no agent would get past, and faults of steps that are not there."""
+    for number, step in enumerate(steps[:-1]):
+        if not step.all_calls:
+            raise InvalidInput(f"{where}steps.{number}: calls nothing, so an agent ends there; only the last step may.")
+    for number, fault in enumerate(faults):
+        if not isinstance(fault.step, int):
+            continue
+        if fault.step > len(steps):
+            raise InvalidInput(f"{where}faults.{number}.step: is {fault.step}, but there are {len(steps)} steps.")
+        if fault.needs_call and not steps[fault.step - 1].all_calls:
+            raise InvalidInput(f"{where}faults.{number}.step: step {fault.step} calls nothing that could be spoilt.")

@@ -13,7 +13,8 @@ from aiohttp import web
 from fairtrial.scripted.choose import Choice, choose
 from fairtrial.scripted.conversation import BadRequest, Conversation, Wire, read
 from fairtrial.scripted.delivery import Delivery, deliver, refused
-from fairtrial.scripted.faults import fault_of
+from fairtrial.scripted.dialects import COUNT_TOKENS
+from fairtrial.scripted.faults import Fault, fault_of
 from fairtrial.scripted.script import Script
 
 BODY_MAX = 64 * 1024 * 1024
@@ -93,7 +94,8 @@ async def serve(
     app[_SERVED] = served
     app.router.add_get("/healthz", _health)
     app.router.add_route("*", "/{path:.*}", _handle)
-    runner = web.AppRunner(app, access_log=None, shutdown_timeout=1, max_line_size=1 << 20, max_field_size=1 << 20)
+    # A handler ends with its client: nobody waits for the end of a silence that nobody hears.
+    runner = web.AppRunner(app, access_log=None, shutdown_timeout=1, handler_cancellation=True)
     await runner.setup()
     try:
         site = web.TCPSite(runner, host, port)
@@ -132,50 +134,74 @@ async def _health(_request: web.Request) -> web.Response:
 
 async def _handle(request: web.Request) -> web.StreamResponse:
     served = request.app[_SERVED]
-    body = await request.read()
     served.total += 1
+    try:
+        body = await request.read()
+    except web.HTTPRequestEntityTooLarge:
+        found = route(request.path, request.query)
+        body, reply = b"", _Reply(refused(found[0] if found else "", 413, f"More than {BODY_MAX} bytes."))
+    else:
+        reply = _reply(served, request, body)
     if served.keep:
         served.requests.append(Request(request.path_qs, request.headers.copy(), body))
-    found = route(request.path, request.query)
-    wire = found[0] if found else "chat"
+    seen = _seen(served.total, request, len(body), reply)
+    served.seen.append(seen)
+    if served.log:
+        served.log(seen)
+    return await _send(request, reply.delivery, f"req_{served.total:06}")
+
+
+@dataclass(frozen=True)
+class _Reply:
+    """What is sent, and what it was decided from."""
+
+    delivery: Delivery
     conversation: Conversation | None = None
     choice: Choice | None = None
-    fault = None
+    attempt: int = 0
+    fault: Fault | None = None
+
+
+def _reply(served: Served, request: web.Request, body: bytes) -> _Reply:
+    found = route(request.path, request.query)
+    if found is None or request.method != "POST":
+        said = f"{request.method} {request.path}: the scripted provider has no such call."
+        return _Reply(refused(found[0] if found else "", 404, said))
+    wire, model, stream, framed = found
+    conversation = None
     try:
-        if found is None or request.method != "POST":
-            delivery = refused(wire, 404, f"{request.method} {request.path}: the scripted provider has no such call.")
-        else:
-            conversation = read(wire, body, model=found[1], stream=found[2], framed=found[3])
-            choice = choose(served.script, conversation)
-            place = (choice.position.session, choice.position.step)
-            if wire != "count_tokens":
-                served.attempts[place] += 1
-                fault = fault_of(choice.position.faults, choice.position.step, served.attempts[place])
-            delivery = deliver(conversation, choice.answer, fault, served.script.pace, request.headers)
+        conversation = read(wire, body, model=model, stream=stream, framed=framed)
+        choice = choose(served.script, conversation)
     except BadRequest as error:
-        delivery = refused(wire, 400, str(error))
-    seen = Seen(
-        number=served.total,
+        return _Reply(refused(wire, 400, str(error)), conversation)
+    place, fault = choice.position, None
+    if wire != COUNT_TOKENS:  # counting is no attempt at the step
+        served.attempts[place.session, place.step] += 1
+        fault = fault_of(place.faults, place.step, served.attempts[place.session, place.step])
+    delivery = deliver(conversation, choice.answer, fault, served.script.pace, request.headers)
+    return _Reply(delivery, conversation, choice, served.attempts[place.session, place.step], fault)
+
+
+def _seen(number: int, request: web.Request, size: int, reply: _Reply) -> Seen:
+    conversation, choice = reply.conversation, reply.choice
+    return Seen(
+        number=number,
         method=request.method,
         path=request.path,
-        wire=wire if found else "",
+        wire=conversation.wire if conversation else "",
         model=conversation.model if conversation else "",
         stream=bool(conversation and conversation.stream),
         tools=tuple(tool.name for tool in conversation.tools) if conversation else (),
         results=conversation.results if conversation else 0,
         session=choice.position.session if choice else 0,
         step=choice.position.step if choice else "",
-        attempt=served.attempts[choice.position.session, choice.position.step] if choice else 0,
-        fault=fault.kind if fault else "",
-        status=delivery.status,
+        attempt=reply.attempt,
+        fault=reply.fault.kind if reply.fault else "",
+        status=reply.delivery.status,
         called=tuple(call.name for call in choice.answer.calls) if choice else (),
-        bytes=len(body),
+        bytes=size,
         key=_key(request.headers, request.query),
     )
-    served.seen.append(seen)
-    if served.log:
-        served.log(seen)
-    return await _send(request, delivery, f"req_{served.total:06}")
 
 
 def _key(headers: Mapping[str, str], query: Mapping[str, str]) -> str:

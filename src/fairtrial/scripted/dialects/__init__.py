@@ -28,8 +28,8 @@ def events(conversation: Conversation, answer: Answer, chars: int) -> list[Event
 
 
 def error(wire: str, status: int, message: str) -> bytes:
-    """An error body, as the wire's clients read it."""
-    return encoded(_MODULES.get(wire, messages).error(status, message))
+    """An error body, as the wire's clients read it; for a path of no wire, as most do."""
+    return encoded((messages if wire == COUNT_TOKENS else _MODULES.get(wire, chat)).error(status, message))
 
 
 __all__ = ["COUNT_TOKENS", "Event", "body", "error", "events"]
