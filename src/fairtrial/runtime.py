@@ -29,7 +29,8 @@ def _words(*lines: str) -> list[str]:
 # The modules of this package that pods import: standard library only.
 _SHARED = {
     "": _words(
-        "__init__.py names.py errors.py documents.py archive channel.py process gateway_client.py runtime.py task"
+        "__init__.py names.py errors.py failure.py documents.py archive channel.py process gateway_client.py",
+        "runtime.py task",
     ),
     "task": _words("__init__.py globs.py packed.py"),
 }
