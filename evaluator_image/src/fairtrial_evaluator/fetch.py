@@ -2,12 +2,11 @@
 
 import os
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from fairtrial import documents, failure, names, runtime
-from fairtrial.archive import extract
+from fairtrial.archive import chunks_of, extract
 from fairtrial.documents import EvaluationPlan
 from fairtrial.errors import FairtrialError, GatewayUnavailable
 from fairtrial.gateway_client import GatewayClient
@@ -18,7 +17,6 @@ from fairtrial_evaluator.trees import delete
 
 _RUNTIME_SOURCE = Path("/opt/fairtrial/runtime")  # where the image keeps it
 _SKIPPED_MAX = 200
-_CHUNK = 256 * 1024
 
 
 @dataclass(frozen=True)
@@ -71,15 +69,10 @@ def _lay_out(
     file = scratch / f".{sha256}.tar"
     client.download(path, file, sha256=sha256)
     try:
-        return extract(_chunks(file), target, sha256=sha256, unsafe="skip" if hostile else "refuse").skipped
+        with file.open("rb") as opened:
+            return extract(chunks_of(opened), target, sha256=sha256, unsafe="skip" if hostile else "refuse").skipped
     finally:
         file.unlink()
-
-
-def _chunks(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            yield chunk
 
 
 if __name__ == "__main__":

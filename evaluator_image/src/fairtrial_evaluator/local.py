@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairtrial import documents
-from fairtrial.archive import extract, inventory, snapshot, tree_digest
+from fairtrial.archive import chunks_of, extract, inventory, snapshot, tree_digest
 from fairtrial.channel import Channel, Listener
 from fairtrial.documents import Artifact, EvaluationReport, RunIdentity
 from fairtrial.errors import ChannelBroken, Conflict
@@ -109,7 +109,7 @@ def copy_tree(source: Path, target: Path) -> None:
     with tempfile.TemporaryFile() as file:
         snapshot(source, file, max_bytes=MAX_BYTES)
         file.seek(0)
-        extract(iter(lambda: file.read(1 << 18), b""), target, unsafe="skip")
+        extract(chunks_of(file), target, unsafe="skip")
 
 
 def _lay_out(task: LocalTask, submission: Path, root: Path) -> str:

@@ -3,7 +3,6 @@
 import os
 import shutil
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 from fairtrial import archive, documents, failure, names, runtime
@@ -13,7 +12,6 @@ from fairtrial.gateway_client import GatewayClient
 from fairtrial_runner.places import Places
 
 _RUNTIME_SOURCE = Path("/opt/fairtrial/runtime")  # where the image keeps it
-_CHUNK = 256 * 1024
 
 
 def fetch(places: Places, plan: AgentPlan, client: GatewayClient, runtime_source: Path) -> None:
@@ -21,7 +19,8 @@ def fetch(places: Places, plan: AgentPlan, client: GatewayClient, runtime_source
     for folder in (places.shared, places.workspace):
         _empty(folder)
     client.download(f"/v1/bundles/{plan.bundle_sha256}", places.bundle, sha256=plan.bundle_sha256)
-    archive.extract(_chunks(places.bundle), places.workspace, sha256=plan.bundle_sha256)
+    with places.bundle.open("rb") as file:
+        archive.extract(archive.chunks_of(file), places.workspace, sha256=plan.bundle_sha256)
     places.project.mkdir(exist_ok=True)
     runtime.copy(runtime_source, places.runtime)
     places.candidate.mkdir()
@@ -45,12 +44,6 @@ def _empty(folder: Path) -> None:
             shutil.rmtree(entry)
         else:
             entry.unlink()
-
-
-def _chunks(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            yield chunk
 
 
 def main() -> int:

@@ -15,7 +15,7 @@ compressed tar is refused, which keeps the reader small enough to trust.
 from fairtrial.archive.extract import Extracted, extract
 from fairtrial.archive.inventory import content, index, inventory, printable, tree_digest
 from fairtrial.archive.pack import Packed, pack
-from fairtrial.archive.reader import read_members, verified
+from fairtrial.archive.reader import chunks_of, read_members, verified
 from fairtrial.archive.rules import Limits, Member, link_fault, name_fault
 from fairtrial.archive.snapshot import Taken, snapshot
 
@@ -25,6 +25,7 @@ __all__ = [
     "Member",
     "Packed",
     "Taken",
+    "chunks_of",
     "content",
     "extract",
     "index",

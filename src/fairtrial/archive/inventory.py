@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
-from fairtrial.archive.reader import CHUNK, read_members
+from fairtrial.archive.reader import CHUNK, chunks_of, read_members
 from fairtrial.archive.rules import LIMITS, Limits, Member, order
 from fairtrial.archive.walk import Walk
 
@@ -15,7 +15,7 @@ from fairtrial.archive.walk import Walk
 def index(archive: Path, *, limits: Limits = LIMITS) -> dict[str, Member]:
     """The members of a stored archive by path, with digests and with the offset of each content."""
     with archive.open("rb") as file:
-        return _index(iter(lambda: file.read(CHUNK), b""), limits)
+        return _index(chunks_of(file), limits)
 
 
 def content(archive: BinaryIO, member: Member, *, at_most: int) -> bytes:

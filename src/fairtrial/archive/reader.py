@@ -3,6 +3,7 @@
 import hashlib
 import tarfile
 from collections.abc import Iterable, Iterator
+from typing import BinaryIO
 
 from fairtrial.archive.rules import Kind, Limits, Member
 from fairtrial.errors import DigestMismatch, UnsafeArchive
@@ -17,6 +18,11 @@ _FOREIGN = {
     tarfile.FIFOTYPE: "a fifo",
     tarfile.GNUTYPE_SPARSE: "a sparse file",
 }
+
+
+def chunks_of(file: BinaryIO) -> Iterator[bytes]:
+    """The rest of an open file in chunks."""
+    return iter(lambda: file.read(CHUNK), b"")
 
 
 def verified(chunks: Iterable[bytes], sha256: str, what: str) -> Iterator[bytes]:
