@@ -20,7 +20,7 @@ from fairtrial.api.base import (
     unique_names,
 )
 from fairtrial.api.candidate import Candidate
-from fairtrial.api.conditions import Condition
+from fairtrial.api.conditions import Conditions
 from fairtrial.api.run import Cancel, Invalidity, Network, ObjectReference, RunLimits
 
 COHORT_NAME_MAX = 40  # its runs are named `<cohort>-<number>` and may have 52 characters
@@ -208,12 +208,7 @@ class BenchmarkCohortStatus(Observation):
 
     observed_generation: Annotated[int, Field(ge=0, le=2**53)] | None = None
     """Generation of the spec that this status is about."""
-    conditions: Annotated[
-        tuple[Condition, ...],
-        Field(
-            max_length=16, json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]}
-        ),
-    ] = ()
+    conditions: Conditions = ()
     """What is true, false or undecided."""
     phase: Literal["Draft", "Sealed", "Running", "Complete", "Analysed", "Cancelled"] | None = None
     """Where the cohort is, for people; derived from the conditions."""

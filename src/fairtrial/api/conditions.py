@@ -89,6 +89,13 @@ class Condition(Observation):
     """When the status last changed."""
 
 
+# As an object's status holds them: one of each type.
+Conditions = Annotated[
+    tuple[Condition, ...],
+    Field(max_length=16, json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]}),
+]
+
+
 def find_condition(conditions: tuple[Condition, ...], kind: str) -> Condition | None:
     """The condition of this type, if it was ever set."""
     return next((condition for condition in conditions if condition.type == kind), None)

@@ -26,7 +26,7 @@ from fairtrial.api.base import (
     named,
 )
 from fairtrial.api.candidate import Candidate
-from fairtrial.api.conditions import Condition
+from fairtrial.api.conditions import Conditions
 from fairtrial.api.provider import DecimalText, ModelProvider, PinnedModel, Pricing, UsageSemantics
 from fairtrial.api.resource_class import Limits, Requests, ResourceClass
 from fairtrial.api.task import BenchmarkTask
@@ -335,12 +335,7 @@ class BenchmarkRunStatus(Observation):
 
     observed_generation: Annotated[int, Field(ge=0, le=2**53)] | None = None
     """Generation of the spec that this status is about."""
-    conditions: Annotated[
-        tuple[Condition, ...],
-        Field(
-            max_length=16, json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]}
-        ),
-    ] = ()
+    conditions: Conditions = ()
     """Accepted, AgentStarted, IsolationProven, AgentFinished, Evaluated, Recorded: what is true, false or undecided."""
     phase: Phase | None = None
     """Where the run is, for people; derived from the conditions."""

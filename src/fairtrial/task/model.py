@@ -10,6 +10,8 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
+from fairtrial.api import Category
+
 
 def _relative(path: str) -> str:
     parts = path.split("/")
@@ -38,21 +40,6 @@ ExitCodes = Annotated[list[Annotated[int, Field(ge=0, le=255)]], Field(min_lengt
 Seconds = Annotated[int, Field(ge=1, le=86400)]
 CheckSeconds = Annotated[int, Field(ge=1, le=7200)]
 
-Category = Literal[
-    "incorrect_diagnosis",
-    "incomplete_implementation",
-    "acceptance_failure",
-    "hidden_regression",
-    "type_error",
-    "architecture_violation",
-    "security_regression",
-    "data_migration_error",
-    "prohibited_shortcut",
-    "test_or_build_damage",
-    "time_limit",
-    "agent_operational_error",
-    "framework_defect",
-]
 Family = Literal["feature", "typeFix", "rename", "apiChange", "testAddition", "defect", "other"]
 
 
