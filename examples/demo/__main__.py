@@ -46,11 +46,13 @@ def main() -> None:
     target = _own_cluster(arguments.context, arguments.values) if arguments.context else local_target()
     install(target)
     kubectl = Kubectl(target.context, RUN_NAMESPACE)
+    with step("remove the runs and tasks of an earlier demo; its records stay in the store"):
+        # Neither is ever edited, and a task names its evaluator's image by digest, which may have been built anew.
+        kubectl.run("delete", "benchmarkruns", "--selector", f"{DEMO_LABEL}=true", "--wait=true", "--timeout=120s")
+        kubectl.run("delete", "benchmarktasks", "--ignore-not-found", *map(object_name, example_tasks()))
     push_tasks(target)
     runs = example_runs(target.images)
     with step(f"apply {len(runs)} example runs with kubectl"):
-        # A run is never repeated or edited. What an earlier demo left is removed here; its records stay in the store.
-        kubectl.run("delete", "benchmarkruns", "--selector", f"{DEMO_LABEL}=true", "--wait=true", "--timeout=120s")
         kubectl.apply(yaml.safe_dump_all(runs))
     say("  wait for every run's record")
     _report(target, until_recorded(kubectl, f"{DEMO_LABEL}=true", timeout_seconds=900))
@@ -98,8 +100,7 @@ def _own_cluster(context: str, values_file: str | None) -> Target:
 
 def push_tasks(target: Target, namespace: str = RUN_NAMESPACE, only: tuple[str, ...] = ()) -> None:
     """Push the example tasks: archives into the store, one BenchmarkTask each into the namespace."""
-    tasks = sorted(path.parent for path in (ROOT / "examples" / "tasks").glob("*/task.yaml"))
-    tasks = [task for task in tasks if not only or task.name in only]
+    tasks = [task for task in example_tasks() if not only or task.name in only]
     environment = os.environ | {
         "FAIRTRIAL_S3_ENDPOINT": target.endpoint,
         "FAIRTRIAL_S3_BUCKET": target.bucket,
@@ -124,6 +125,17 @@ def push_tasks(target: Target, namespace: str = RUN_NAMESPACE, only: tuple[str, 
             told = subprocess.run(command, check=False, env=environment, capture_output=True, text=True)
             if told.returncode:
                 raise SystemExit(told.stderr.strip())
+
+
+def example_tasks() -> list[Path]:
+    """The folders of the example tasks."""
+    return sorted(path.parent for path in (ROOT / "examples" / "tasks").glob("*/task.yaml"))
+
+
+def object_name(task: Path) -> str:
+    """The name of the BenchmarkTask that a task folder is pushed as."""
+    written = yaml.safe_load((task / "task.yaml").read_text())
+    return f"{written['name']}-v{written['version']}"
 
 
 def evaluator_image(task: Path) -> str:
