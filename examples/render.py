@@ -1,7 +1,8 @@
-"""Makes the example runs ready for `kubectl apply`: images by digest, scripts inlined.
+"""Makes the example runs ready for `kubectl apply`: images by digest, candidates and scripts inlined.
 
 A run names its images by digest, and digests differ from registry to registry; so the files in runs/ name an image
-without one, and this puts in the digests at hand. `filesFrom: folder` becomes the candidate's `files`, name by name.
+without one, and this puts in the digests at hand. `candidateFrom: file` becomes the run's `candidate`, so that runs can
+share one; `filesFrom: folder` becomes a candidate's `files`, name by name.
 
     python -m examples.render --images images.json examples/runs | kubectl apply -f -
 
@@ -19,15 +20,23 @@ import yaml
 
 
 def render_file(file: Path, images: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The objects of one YAML file; runs among them with pinned images and inlined files."""
+    """The objects of one YAML file; runs among them with their candidates, pinned images and inlined files."""
     documents = [document for document in yaml.safe_load_all(file.read_text()) if document]
     for document in documents:
         if document.get("kind") == "BenchmarkRun":
-            candidate = document["spec"]["candidate"]
-            candidate["image"] = pinned(candidate["image"], images, file)
-            if folder := candidate.pop("filesFrom", None):
-                candidate["files"] = candidate.get("files", {}) | inlined(file.parent / folder)
+            spec, place = document["spec"], file
+            if named := spec.pop("candidateFrom", None):
+                place = file.parent / named
+                spec["candidate"] = yaml.safe_load(place.read_text())
+            spec["candidate"] = completed(spec["candidate"], images, place)
     return documents
+
+
+def completed(candidate: dict[str, Any], images: Mapping[str, str], file: Path) -> dict[str, Any]:
+    """A candidate with its image pinned and its files inlined; folders are relative to the file that says so."""
+    folder, rest = candidate.get("filesFrom"), {key: value for key, value in candidate.items() if key != "filesFrom"}
+    files = {"files": candidate.get("files", {}) | inlined(file.parent / folder)} if folder else {}
+    return rest | {"image": pinned(candidate["image"], images, file)} | files
 
 
 def pinned(image: str, images: Mapping[str, str], file: Path) -> str:

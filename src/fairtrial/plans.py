@@ -23,11 +23,12 @@ class ModelAccess:
 
     gateway_url: str
     model: str
+    path: str = names.MODEL_PATH  # none where a provider is called without a gateway: a local try
 
     @property
     def values(self) -> dict[str, str]:
         """What the placeholders stand for."""
-        return {"modelUrl": self.gateway_url + names.MODEL_PATH, "model": self.model}
+        return {"modelUrl": self.gateway_url + self.path, "model": self.model}
 
 
 def identity(run: BenchmarkRun) -> RunIdentity:
@@ -136,11 +137,15 @@ def fill(text: str, values: Mapping[str, str]) -> str:
 
 def needs_a_model(run: BenchmarkRun) -> bool:
     """Whether the candidate is written for a model that the run does not name."""
+    return run.spec.network.model_provider_ref is None and uses_a_model(run)
+
+
+def uses_a_model(run: BenchmarkRun) -> bool:
+    """Whether the candidate is written for a model."""
     candidate = run.spec.candidate
     texts = [*candidate.argv, *(one.value for one in candidate.env), *candidate.home_files.values()]
     placeholders = (names.MODEL_URL, names.MODEL_NAME, names.MODEL_TOKEN)
-    unnamed = run.spec.network.model_provider_ref is None
-    return unnamed and any(placeholder in text for text in texts for placeholder in placeholders)
+    return any(placeholder in text for text in texts for placeholder in placeholders)
 
 
 def too_large(plan: AgentPlan) -> str | None:

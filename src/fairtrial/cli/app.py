@@ -32,15 +32,29 @@ def try_(
     keep: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="New folder for summary.json and every artifact.")
     ] = None,
+    work: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="New folder to work in, kept; by default one that goes away.")
+    ] = None,
+    model_url: Annotated[
+        str, typer.Option("--model-url", metavar="URL", help="Provider of a candidate that calls a model, without /v1.")
+    ] = "",
+    model: Annotated[str, typer.Option("--model", metavar="MODEL", help="The model that it names.")] = "",
+    model_token: Annotated[
+        str,
+        typer.Option(
+            "--model-token", metavar="TOKEN", envvar="FAIRTRIAL_MODEL_TOKEN", help="Its key; better in the variable."
+        ),
+    ] = "",
 ) -> None:
     """A whole run as local processes: not isolated, not evidence.
 
-    The candidate is somebody's program, and runs as you: only try what you would start yourself.
+    The candidate is somebody's program, and runs as you: only try what you would start yourself. An agent that calls a
+    model needs --model-url and --model: a provider's, or those of `fairtrial scripted-provider` or `model-gateway`.
     Exit code 0: passed; 1: failed; 2: anything else.
     """
-    from fairtrial.cli.try_run import run
+    from fairtrial.cli.try_run import model_of, run
 
-    raise typer.Exit(run(file, task_folder, keep))
+    raise typer.Exit(run(file, task_folder, keep, work, model_of(model_url, model, model_token)))
 
 
 @app.command()

@@ -36,4 +36,5 @@ def localised(plan: AgentPlan, places: Places) -> AgentPlan:
         preflight=[dataclasses.replace(one, argv=argv(one.argv)) for one in plan.preflight],
         env={key: here(value) for key, value in plan.env.items()},
         candidate_files={name: here(text) for name, text in plan.candidate_files.items()},
+        home_files={name: here(text) for name, text in plan.home_files.items()},
     )

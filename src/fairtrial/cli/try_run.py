@@ -13,6 +13,7 @@ import tempfile
 import threading
 import uuid
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -51,6 +52,23 @@ INTERRUPTED = "interrupted"  # a recorder that is done sets a reason of its own
 EXIT_CODES = {"passed": 0, "failed": 1}
 _NO_IMAGE = f"local/nothing@sha256:{'0' * 64}"
 _CHUNK = 1 << 18
+_NO_KEY = "none"  # agents refuse to start without a key, even where the provider wants none
+
+
+@dataclass(frozen=True)
+class LocalModel:
+    """A provider that the candidate calls itself, without a gateway: nothing of it is recorded."""
+
+    access: plans.ModelAccess
+    token: str
+
+
+def model_of(url: str, model: str, token: str) -> LocalModel | None:
+    """What the options say; None if they say nothing."""
+    if bool(url) != bool(model):
+        raise InvalidInput("--model-url and --model go together.", next_move="Give both, or neither.")
+    access = plans.ModelAccess(url.rstrip("/"), model, path="")
+    return LocalModel(access, token or _NO_KEY) if url else None
 
 
 class _Folder:
@@ -64,12 +82,19 @@ class _Folder:
         return self._files.put(name, content if isinstance(content, bytes) else content.read_bytes(), media_type)
 
 
-def run(file: Path, task_folder: Path | None, keep: Path | None) -> int:
+def run(
+    file: Path,
+    task_folder: Path | None,
+    keep: Path | None,
+    work: Path | None = None,
+    model: LocalModel | None = None,
+) -> int:
     """Run, evaluate, classify and show; 0 passed, 1 failed, 2 anything else."""
-    if keep is not None and keep.exists():
-        raise InvalidInput(f"{keep}: exists already.", next_move="Name a new folder; nothing is overwritten.")
+    for folder in (keep, work):
+        if folder is not None and folder.exists():
+            raise InvalidInput(f"{folder}: exists already.", next_move="Name a new folder; nothing is overwritten.")
     wanted = read_run(file)
-    folder = task_folder or task_beside(file, wanted.spec.task_ref.name)
+    task = task_folder or task_beside(file, wanted.spec.task_ref.name)
     console = output.console()
     console.print(LABEL, style="yellow")
     console.print(
@@ -79,7 +104,8 @@ def run(file: Path, task_folder: Path | None, keep: Path | None) -> int:
         soft_wrap=True,
     )
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as scratch:
-        tried = try_run(wanted, folder, Path(scratch), keep or Path(scratch, "kept"))
+        place = (work or Path(scratch)).absolute()
+        tried = try_run(wanted, task, place, keep or Path(scratch, "kept"), model)
     if keep is not None:
         (keep / "summary.json").write_text(json.dumps(summary(tried), indent=2) + "\n")
     show(console, tried, keep)
@@ -107,17 +133,26 @@ def task_beside(file: Path, name: str) -> Path:
     return folder
 
 
-def try_run(wanted: BenchmarkRun, task_folder: Path, scratch: Path, kept: Path) -> Tried:
+def try_run(
+    wanted: BenchmarkRun, task_folder: Path, scratch: Path, kept: Path, model: LocalModel | None = None
+) -> Tried:
     """Everything but showing it. Artifacts go to `kept`, the workspace lies below `scratch`."""
+    if model is None and plans.uses_a_model(wanted):
+        raise InvalidInput(
+            f"{wanted.metadata.name}: candidate {wanted.spec.candidate.name} calls a model.",
+            next_move="Give --model-url and --model, such as those of `fairtrial scripted-provider`.",
+        )
     with complete(load(task_folder)) as found:
         task, machine = _task_object(found), _this_machine()
         accepted = _accepted(wanted, task)
-        plan = plans.agent_plan(accepted, task, machine, probes=[])
+        plan = plans.agent_plan(accepted, task, machine, probes=[], access=model.access if model else None)
         if why := plans.too_large(plan):
             raise InvalidInput(f"{wanted.metadata.name}: {why}")
         places = Places.below(scratch / "run")
         plan = localised(plan, places)
         lay_out(places, plan, public_archive(found).data)
+        if model:
+            places.model_token.write_text(model.token)
         with _interruptible() as stop:
             agent = run_here(places, plan, _Folder(kept), stop)
         evaluation, interrupted = None, stop.reason == INTERRUPTED

@@ -1,5 +1,6 @@
 """`fairtrial try`: a whole run as local processes, labelled as what it is. Only harmless candidates are tried."""
 
+import asyncio
 import json
 import os
 import shutil
@@ -17,6 +18,7 @@ from examples.demo import tries
 from examples.demo.install import ROOT
 from fairtrial.cli import try_run
 from fairtrial.errors import InvalidInput
+from fairtrial.scripted import parse_script, serve
 
 LABEL = "local: not isolated, not evidence"
 TASK = ROOT / "examples" / "tasks" / "types-fix"
@@ -134,3 +136,56 @@ def test_the_first_taste_needs_no_cluster_and_ends_as_it_must(
     assert sorted(names + left_out) == sorted(tries.RUNS)
     assert bool(left_out) == (shutil.which("node") is None)
     assert shown.out.count(LABEL) == 2 * len(names)
+
+
+CALLS = """
+import json, os, sys, urllib.request
+body = json.dumps({"model": sys.argv[2], "messages": []}).encode()
+headers = {"Authorization": "Bearer " + os.environ["KEY"], "Content-Type": "application/json"}
+request = urllib.request.Request(sys.argv[1] + "/v1/chat/completions", body, headers)
+print(urllib.request.urlopen(request, timeout=20).read().decode())
+print(open(os.path.expanduser("~/.agent/settings")).read())
+"""
+
+
+def with_model(file: Path) -> Path:
+    """The same run by a candidate that calls a model."""
+    run = yaml.safe_load(file.read_text())
+    run["spec"]["candidate"] |= {
+        "argv": [sys.executable, "/fairtrial/candidate/call.py", "{modelUrl}", "{model}"],
+        "env": [{"name": "KEY", "value": "{modelToken}"}],
+        "files": {"call.py": CALLS},
+        "homeFiles": {".agent/settings": "url={modelUrl} key={modelToken} dir=/workspace/project"},
+    }
+    file.write_text(yaml.safe_dump(run))
+    return file
+
+
+async def test_a_candidate_calls_the_model_that_the_options_name(
+    reference: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    kept, work = tmp_path / "kept", tmp_path / "work"
+    async with serve(parse_script({"steps": [{"say": "Done."}], "plain": "I was asked."}), keep=True) as provider:
+        command = ["try", str(with_model(reference)), "--task", str(TASK), "--keep", str(kept), "--work", str(work)]
+        command += ["--model-url", provider.url, "--model", "some-model", "--model-token", "a-key"]
+        fairtrial = str(Path(sys.executable).with_name("fairtrial"))
+        process = await asyncio.create_subprocess_exec(fairtrial, *command, stdout=subprocess.DEVNULL)
+        assert await process.wait() == 1  # it solved nothing
+
+        (request,) = provider.requests
+    assert (json.loads(request.body)["model"], request.headers["Authorization"]) == ("some-model", "Bearer a-key")
+    said = (kept / "agent" / "streams" / "stdout" / "000000").read_text()
+    assert "I was asked." in said
+    assert f"url={provider.url} key=a-key dir={work}/run/workspace/project" in said
+    assert "a-key" not in (kept / "agent" / "report.json").read_text()
+
+
+def test_a_candidate_that_calls_a_model_is_not_tried_without_one(reference: Path) -> None:
+    with pytest.raises(InvalidInput, match="--model-url"):
+        try_run.run(with_model(reference), TASK, None)
+
+
+def test_an_address_without_a_model_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="go together"):
+        try_run.model_of("http://x", "", "none")

@@ -64,6 +64,7 @@ def test_every_part_of_a_plan_that_names_paths_is_moved():
             "stdin": "prompt",
             "env": [{"name": "SRC", "value": "/workspace/project"}],
             "files": {"run.sh": "cd /workspace/project\n"},
+            "homeFiles": {".settings": "/home/agent/log"},
         }
     )
     task = make_task(
@@ -77,6 +78,7 @@ def test_every_part_of_a_plan_that_names_paths_is_moved():
     assert plan.preflight[0].argv == ["test", "-d", "/x/workspace/project"]
     assert plan.env == {"SRC": "/x/workspace/project"}
     assert plan.candidate_files == {"run.sh": "cd /x/workspace/project\n"}
+    assert plan.home_files == {".settings": "/x/home/log"}
 
 
 def test_what_was_moved_is_not_moved_again():
