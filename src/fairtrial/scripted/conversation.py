@@ -81,7 +81,10 @@ def read(wire: Wire, body: bytes, *, model: str = "", stream: bool = False, fram
     if not isinstance(model, str) or not model:
         raise BadRequest("model: must be a text.")
     readers = {"chat": _chat, "responses": _responses, "gemini": _gemini}
-    tools, messages = readers.get(wire, _anthropic)(data)
+    try:
+        tools, messages = [list(found) for found in readers.get(wire, _anthropic)(data)]
+    except RecursionError as error:
+        raise BadRequest("The body is nested too deeply.") from error
     options = data.get("stream_options")
     return Conversation(
         wire=wire,
@@ -148,7 +151,8 @@ def _gemini(data: Mapping[str, Any]) -> Read:
         for part in _blocks(item.get("parts")):
             if "functionResponse" in part or "function_response" in part:
                 answer = part.get("functionResponse") or part.get("function_response")
-                messages.append(Message("result", json.dumps(answer, ensure_ascii=False)))
+                said = answer.get("response") if isinstance(answer, dict) else None
+                messages.append(Message("result", "\n".join(_leaves(said))))
             elif "text" in part:
                 messages.append(Message(kind, str(part["text"])))
             elif kind == "assistant":
@@ -206,6 +210,15 @@ def _blocks(content: Any) -> list[Mapping[str, Any]]:
     if isinstance(content, str):
         return [{"type": "text", "text": content}]
     return [one for one in content if isinstance(one, dict)] if isinstance(content, list) else []
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    """All texts in plain data. Gemini's results are objects, with names that each agent chooses."""
+    if isinstance(value, dict | list):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _leaves(one)
+    elif value is not None:
+        yield str(value)
 
 
 def _text(content: Any) -> str:

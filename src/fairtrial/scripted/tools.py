@@ -114,10 +114,10 @@ def _patch(text: str) -> str:
 def _replace(edit: Edit) -> str:
     return f"""python3 - <<'EOF'
 from pathlib import Path
-file, old, new = Path({edit.file!r}), {edit.old!r}, {edit.new!r}
-text = file.read_text()
-assert text.count(old) == 1, f"found {{text.count(old)}} times"
-file.write_text(text.replace(old, new))
+file, old, new = Path({edit.file!r}), {edit.old!r}.encode(), {edit.new!r}.encode()
+data = file.read_bytes()
+assert data.count(old) == 1, f"found {{data.count(old)}} times"
+file.write_bytes(data.replace(old, new))
 EOF"""
 
 
