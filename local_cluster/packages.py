@@ -20,6 +20,7 @@ PROGRAMS = {
     "conntrack": "conntrack",
     "ip": "iproute2",
     "ss": "iproute2",
+    "busybox": "busybox-static",  # all that the images of the runner's tests hold; the cluster itself needs none
 }
 CNI_PLUGINS = "/usr/lib/cni"
 # Debian puts these where a service's PATH often does not look.
