@@ -17,7 +17,7 @@ VALUES: dict[str, Any] = {
     "images": {
         name: f"registry.example.org/{name}@{DIGEST}" for name in ("operator", "gateway", "runner", "evaluator")
     },
-    "store": {"bucket": "evidence", "existingSecret": "store"},
+    "store": {"endpoint": "https://s3.example.org", "bucket": "evidence", "existingSecret": "store"},
 }
 Object = dict[str, Any]
 
@@ -174,6 +174,7 @@ def changed(path: str, value: Any) -> dict[str, Any]:
         ("store.existingSecret", ""),
         ("store.prefix", "no-slash-at-end"),
         ("store.endpoint", "ftp://example.org"),
+        ("store.endpoint", ""),
         ("operator.replicas", 0),
         ("operator.namespaceSelector", "no-value"),
         ("gateway.maxArtifactBytes", "1GB"),
