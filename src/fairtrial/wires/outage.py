@@ -56,7 +56,7 @@ class Outage:
     """A provider outage that ended a run's conversation."""
 
     cause: Cause
-    before_first_usable: bool  # no answer of the run had been of use
+    before_first_usable: bool  # no answer had brought as much as a first token
 
 
 def failure(answer: Answer) -> Cause:
@@ -77,4 +77,4 @@ def outage(answers: Sequence[Answer]) -> Outage | None:
     calls = [answer for answer in answers if answer.kind == "generate" and not answer.refused]
     if not calls or not (cause := failure(calls[-1])):
         return None
-    return Outage(cause, not any(answer.first_usable and not failure(answer) for answer in calls))
+    return Outage(cause, not any(answer.first_usable for answer in calls))
