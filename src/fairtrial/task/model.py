@@ -106,7 +106,7 @@ class TaskFile(Model):
     steps: Annotated[list[Step], Field(min_length=1, max_length=16)] | None = None
     evaluate_seconds: Seconds | None = None
     evaluator_image: Annotated[str, Field(min_length=1, max_length=400)]
-    agent_image: str = ""
+    agent_image: Annotated[str, Field(max_length=400)] = ""  # for whoever writes a run of this task
     preflight: Annotated[list[Preflight], Field(max_length=16)] = []
     generated: list[Glob] = []
     protected: list[Glob] = []
