@@ -82,7 +82,8 @@ def read(wire: Wire, body: bytes, *, model: str = "", stream: bool = False, fram
         raise BadRequest("model: must be a text.")
     readers = {"chat": _chat, "responses": _responses, "gemini": _gemini}
     try:
-        tools, messages = [list(found) for found in readers.get(wire, _anthropic)(data)]
+        offered, said = readers.get(wire, _anthropic)(data)
+        tools, messages = tuple(offered), tuple(said)
     except RecursionError as error:
         raise BadRequest("The body is nested too deeply.") from error
     options = data.get("stream_options")
@@ -90,8 +91,8 @@ def read(wire: Wire, body: bytes, *, model: str = "", stream: bool = False, fram
         wire=wire,
         model=model,
         stream=stream if wire == "gemini" else data.get("stream") is True,
-        tools=tuple(tools),
-        messages=tuple(messages),
+        tools=tools,
+        messages=messages,
         size=len(body),
         wants_usage=wire != "chat" or (isinstance(options, dict) and options.get("include_usage") is True),
         framed=framed,

@@ -103,13 +103,18 @@ def _spoilt(draft: _Draft, fault: Fault, headers: Mapping[str, str]) -> _Draft:
                 draft, answer=replace(answer, text=text), pace=draft.pace.model_copy(update={"chars": chars})
             )
         case "endless" | "long":
-            size = max(1, -(-draft.pace.chars // len(FILLER)))
-            return replace(draft, answer=replace(answer, text=answer.text + (FILLER * size)[: draft.pace.chars]))
+            return replace(draft, answer=replace(answer, text=_filled(answer.text, draft.pace.chars)))
         case "split_utf8" if not any(ord(one) > 127 for one in answer.text):  # noqa: PLR2004
             return replace(draft, answer=replace(answer, text=f"{answer.text} déjà vu — 日本".lstrip()))
         case "huge_header":
             return replace(draft, headers={"X-Padding": "x" * (fault.bytes or 1)})
     return draft
+
+
+def _filled(text: str, chars: int) -> str:
+    """`text` and one more piece of it that is filler and nothing else, to be said again."""
+    filler = FILLER * -(-chars // len(FILLER))
+    return text.ljust(-(-len(text) // chars) * chars) + filler[:chars]
 
 
 def _spoilt_call(call: ToolCall, kind: str) -> ToolCall:
