@@ -110,7 +110,8 @@ class Launch:
             Command(
                 step.argv,
                 self._places.project,
-                {**self._env, **told(self._plan, step, began)},
+                # Some agents believe PWD, which on somebody's own machine names the folder that they came from.
+                {**self._env, "PWD": os.fspath(self._places.project), **told(self._plan, step, began)},
                 deadline_seconds=step.wall_seconds,
                 grace_seconds=self._plan.grace_seconds,
                 stdin=step.stdin.encode(),

@@ -79,6 +79,15 @@ def test_a_candidate_that_removes_the_project_fails_by_the_checks(reference: Pat
     assert summary_of(kept)["reason"] == "checks_failed"
 
 
+def test_an_agent_is_told_the_folder_that_it_works_in(reference: Path, tmp_path: Path) -> None:
+    work = tmp_path / "work"
+
+    try_run.run(with_argv(reference, "/usr/bin/env"), TASK, tmp_path / "kept", work)
+
+    said = (tmp_path / "kept" / "agent" / "streams" / "stdout" / "000000").read_text()
+    assert f"PWD={work}/run/workspace/project" in said.splitlines()
+
+
 def test_a_program_that_is_not_there_is_invalid_and_nothing_is_judged(reference: Path, tmp_path: Path) -> None:
     kept = tmp_path / "kept"
 
