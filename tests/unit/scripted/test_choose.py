@@ -170,6 +170,14 @@ def test_a_tool_by_its_own_name_is_called_as_written_with_its_group() -> None:
     assert choice.answer.calls[0].namespace == "multi_agent_v1"
 
 
+def test_a_grouped_tool_is_not_taken_for_one_of_the_agents_own() -> None:
+    conversation = asked("codex")
+    grouped = replace(conversation.tools[0], name="read", namespace="files")
+    elsewhere = replace(conversation, tools=(grouped, *conversation.tools))
+
+    assert calls(choose(SCRIPT, elsewhere)) == [("exec_command", {"cmd": "cat pkg/calc.py"})]
+
+
 def test_a_path_may_leave_the_project() -> None:
     script = parse_script({"steps": [{"read": "../TASK.md"}, {"read": "/etc/hosts"}]})
 
