@@ -20,10 +20,13 @@ from fairtrial_gateway.identity import Identity
 from fairtrial_gateway.kubernetes import KubernetesApi
 from fairtrial_gateway.logs import say, set_up
 from fairtrial_gateway.metrics import Metrics
+from fairtrial_gateway.models.assembly import ModelCalls
+from fairtrial_gateway.models.settings import ModelSettings
 from fairtrial_gateway.settings import Settings
 
 HEADER_BYTES = 8190
 LINGER_SECONDS = 5.0  # how long a refused body is read on, so that its sender sees the answer
+LAST_JOURNALS_SECONDS = 10.0  # for the journals of calls that were cut because the gateway ends
 ENDPOINT_SECONDS = 2.0  # until no new connection should come after the pod was told to end
 
 
@@ -31,15 +34,15 @@ def main() -> int:
     """Run until told to end."""
     set_up()
     try:
-        settings, s3 = Settings.from_env(), S3Settings.from_env()
+        settings, models, s3 = Settings.from_env(), ModelSettings.from_env(), S3Settings.from_env()
     except FairtrialError as error:
         say("cannot start", logging.ERROR, reason=error.reason, message=str(error))
         return 2
-    asyncio.run(serve(settings, s3))
+    asyncio.run(serve(settings, models, s3))
     return 0
 
 
-async def serve(settings: Settings, s3: S3Settings) -> None:
+async def serve(settings: Settings, models: ModelSettings, s3: S3Settings) -> None:
     """Serve until SIGTERM or SIGINT, then finish what is under way."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -47,19 +50,11 @@ async def serve(settings: Settings, s3: S3Settings) -> None:
     metrics, api = Metrics(), KubernetesApi(settings)
     store = S3Store(s3, on_retry=lambda reason: metrics.store_retries.labels(reason).inc())
     identity = Identity(api, settings.identity_ttl)
-    gateway = Gateway(settings, identity, store, Layout(s3.prefix), metrics)
-    gateway.health.expect("store", "identity")
-    runner = web.AppRunner(
-        gateway.app,
-        access_log=None,
-        handle_signals=False,
-        keepalive_timeout=settings.header_seconds,
-        lingering_time=LINGER_SECONDS,
-        max_line_size=HEADER_BYTES,
-        max_field_size=HEADER_BYTES,
-        auto_decompress=False,
-        shutdown_timeout=1.0,
-    )
+    layout = Layout(s3.prefix)
+    calls = ModelCalls(models, api, store, layout, metrics)
+    gateway = Gateway(settings, identity, store, layout, metrics, calls)
+    gateway.health.expect("store", "identity", "journals")
+    runner = runner_of(gateway)
     await runner.setup()
     assert runner.server is not None
     await web.TCPSite(runner, settings.host, settings.port).start()
@@ -67,6 +62,7 @@ async def serve(settings: Settings, s3: S3Settings) -> None:
     tasks = [
         _background(_keep_store(gateway, store)),
         _background(gateway.health.until_passed("identity", identity.check)),
+        _background(gateway.health.until_passed("journals", calls.start)),
         _background(gateway.reaper.run(runner.server)),
     ]
     await stop.wait()
@@ -74,6 +70,8 @@ async def serve(settings: Settings, s3: S3Settings) -> None:
     for task in tasks:
         task.cancel()
     await runner.cleanup()
+    await calls.settled(LAST_JOURNALS_SECONDS)
+    await calls.close()
     await api.close()
     gateway.threads.close()
     store.close()
@@ -91,17 +89,32 @@ async def _keep_store(gateway: Gateway, store: S3Store) -> None:
         await asyncio.sleep(ABANDONED_AFTER.total_seconds())
 
 
+def runner_of(gateway: Gateway) -> web.AppRunner:
+    """The HTTP server: bounded heads, bodies as they come, no log of its own."""
+    return web.AppRunner(
+        gateway.app,
+        access_log=None,
+        handle_signals=False,
+        keepalive_timeout=gateway.settings.header_seconds,
+        lingering_time=LINGER_SECONDS,
+        max_line_size=HEADER_BYTES,
+        max_field_size=HEADER_BYTES,
+        auto_decompress=False,
+        shutdown_timeout=1.0,
+    )
+
+
 async def drain(gateway: Gateway, seconds: float) -> None:
-    """Take no new work, and wait for uploads under way; what is not done after `seconds` is aborted by the caller."""
+    """Take no new work, and wait for what is under way; what is not done after `seconds` is aborted by the caller."""
     gateway.health.draining = True
     loop = asyncio.get_running_loop()
     started = loop.time()
-    say("draining", uploads=gateway.artifacts.slots.taken)
+    say("draining", under_way=gateway.under_way)
     while loop.time() < started + seconds:
-        if gateway.artifacts.slots.taken == 0 and loop.time() > started + min(ENDPOINT_SECONDS, seconds):
+        if gateway.under_way == 0 and loop.time() > started + min(ENDPOINT_SECONDS, seconds):
             break
         await asyncio.sleep(0.1)
-    say("drained", uploads=gateway.artifacts.slots.taken)
+    say("drained", under_way=gateway.under_way)
 
 
 def _background(work: Any) -> "asyncio.Task[Any]":

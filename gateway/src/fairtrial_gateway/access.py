@@ -41,20 +41,26 @@ class Access:
 
     async def admit(self, request: web.Request, may: May, what: str) -> Admitted:
         """Who is calling and for which run, if `may` allows it `what`; `Refused` otherwise."""
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        return await self.admit_token(request, token.strip() if scheme.lower() == "bearer" else "", may, what)
+
+    async def admit_token(
+        self, request: web.Request, token: str, may: May, what: str, *, recent: float = 0
+    ) -> Admitted:
+        """The same for a token that came another way. With `recent` the run may be known from so long ago."""
         if not self._health.ready:
             reasons = "; ".join(self._health.waiting.values()) or "it is shutting down"
             raise Refused(503, "NotReady", f"The gateway is not ready: {reasons}", retry_after=2)
-        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        if scheme.lower() != "bearer" or not token:
+        if not token:
             raise self._failed(Refusal(401, "Unauthenticated", "A bearer token is needed."))
-        caller = await self._identity.caller(token.strip())
+        caller = await self._identity.caller(token)
         if isinstance(caller, Refusal):
             raise self._failed(caller)
         claim = claimed(caller)
         if isinstance(claim, Refusal):
             raise self._failed(claim)
         role, run_name = claim
-        admitted = await self._decide(caller, role, run_name, may, what)
+        admitted = await self._decide(caller, role, run_name, may, what, recent)
         request[CALLER] = admitted
         return admitted
 
@@ -62,8 +68,13 @@ class Access:
         """Decide again with the run as it is now: it may have ended while a body was on its way."""
         await self._decide(admitted.caller, admitted.role, admitted.run.name, may, what)
 
-    async def _decide(self, caller: Caller, role: str, run_name: str, may: May, what: str) -> Admitted:
-        run = await self._identity.run(caller.namespace, run_name)
+    async def _decide(
+        self, caller: Caller, role: str, run_name: str, may: May, what: str, recent: float = 0
+    ) -> Admitted:
+        if recent:
+            run = await self._identity.recent_run(caller.namespace, run_name, recent)
+        else:
+            run = await self._identity.run(caller.namespace, run_name)
         if isinstance(run, Refusal):
             raise self._failed(run)
         if refusal := may(caller, role, run, what):

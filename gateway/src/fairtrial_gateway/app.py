@@ -18,6 +18,9 @@ from fairtrial_gateway.identity import Identity
 from fairtrial_gateway.kubernetes import ApiUnavailable
 from fairtrial_gateway.logs import LOG, say
 from fairtrial_gateway.metrics import Metrics
+from fairtrial_gateway.models.assembly import ModelCalls
+from fairtrial_gateway.models.client import without_defaults
+from fairtrial_gateway.models.routes import Models
 from fairtrial_gateway.parts import StoreThreads
 from fairtrial_gateway.policy import Refusal
 from fairtrial_gateway.settings import Settings
@@ -31,9 +34,15 @@ class Gateway:
     """One gateway: its parts, and the application that serves them."""
 
     def __init__(
-        self, settings: Settings, identity: Identity, store: ObjectStore, layout: Layout, metrics: Metrics
+        self,
+        settings: Settings,
+        identity: Identity,
+        store: ObjectStore,
+        layout: Layout,
+        metrics: Metrics,
+        calls: ModelCalls | None = None,
     ) -> None:
-        self.health, self.metrics = Health(), metrics
+        self.settings, self.health, self.metrics = settings, Health(), metrics
         self.threads = StoreThreads(store, settings.max_uploads + _SPARE_THREADS, settings.store_writers)
         access = Access(identity, self.health, metrics)
         self.artifacts = Artifacts(access, self.threads, layout, settings, metrics)
@@ -41,6 +50,15 @@ class Gateway:
         self.reaper = IdleReaper(settings.header_seconds)
         self.app = web.Application(middlewares=[self.reaper.begun, self._account, answer_errors])
         self.app.add_routes([*bundles.routes(), *self.artifacts.routes(), *self._routes()])
+        self.calls = calls
+        if calls:
+            self.app.add_routes(Models(access, calls.providers, calls.proxy).routes())
+            self.app.on_response_prepare.append(without_defaults)
+
+    @property
+    def under_way(self) -> int:
+        """Uploads and model calls that are not finished."""
+        return self.artifacts.slots.taken + (self.calls.busy if self.calls else 0)
 
     def _routes(self) -> list[web.RouteDef]:
         return [

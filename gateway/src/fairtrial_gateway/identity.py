@@ -62,6 +62,7 @@ class Identity:
         self._api, self._ttl = api, ttl
         self._callers: Once[bytes, Caller | Refusal] = Once()
         self._runs: Once[tuple[str, str], Run | Refusal] = Once()
+        self._recent: Once[tuple[str, str], Run | Refusal] = Once()
         self._reviews = asyncio.Semaphore(reviews)  # made-up tokens cannot flood the API server
 
     async def caller(self, token: str) -> Caller | Refusal:
@@ -89,6 +90,16 @@ class Identity:
             return run_from_object(raw), 0
 
         return await self._runs.get((namespace, name), read)
+
+    async def recent_run(self, namespace: str, name: str, seconds: float) -> Run | Refusal:
+        """A run as it was a moment ago at most: for model calls, each of which would otherwise wait for the API."""
+
+        async def read() -> tuple[Run | Refusal, float]:
+            found = await self.run(namespace, name)
+            known = isinstance(found, Run) and found.agent_pod_uid is not None
+            return found, seconds if known else 0
+
+        return await self._recent.get((namespace, name), read)
 
     async def check(self) -> None:
         """Fail, saying why, if the API server would not review tokens for us."""

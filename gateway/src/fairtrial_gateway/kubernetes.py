@@ -1,4 +1,4 @@
-"""The two calls of the Kubernetes API that the gateway makes, as plain JSON over HTTPS."""
+"""The calls of the Kubernetes API that the gateway makes, as plain JSON over HTTPS."""
 
 import ssl
 from pathlib import Path
@@ -50,12 +50,31 @@ class KubernetesApi:
 
     async def benchmark_run(self, namespace: str, name: str) -> dict[str, Any] | None:
         """A BenchmarkRun, or None if there is none of this name."""
-        path = f"/apis/{names.API_VERSION}/namespaces/{quote(namespace)}/benchmarkruns/{quote(name)}"
+        return await self._get(f"apis/{names.API_VERSION}", namespace, f"benchmarkruns.{names.GROUP}", name)
+
+    async def model_provider(self, namespace: str, name: str) -> dict[str, Any] | None:
+        """A ModelProvider, or None if there is none of this name."""
+        return await self._get(f"apis/{names.API_VERSION}", namespace, f"modelproviders.{names.GROUP}", name)
+
+    async def secret(self, namespace: str, name: str) -> dict[str, Any] | None:
+        """A Secret, or None if there is none of this name."""
+        return await self._get("api/v1", namespace, "secrets", name)
+
+    async def endpoint_slices(self, namespace: str, service: str) -> list[dict[str, Any]]:
+        """The EndpointSlices of a Service."""
+        path = f"/apis/discovery.k8s.io/v1/namespaces/{quote(namespace)}/endpointslices"
+        status, answer = await self._call("GET", f"{path}?labelSelector=kubernetes.io/service-name={quote(service)}")
+        if status != OK:
+            raise _unavailable("list endpointslices.discovery.k8s.io", status, answer)
+        return list(answer.get("items") or [])
+
+    async def _get(self, api: str, namespace: str, resource: str, name: str) -> dict[str, Any] | None:
+        path = f"/{api}/namespaces/{quote(namespace)}/{resource.partition('.')[0]}/{quote(name)}"
         status, answer = await self._call("GET", path)
         if status == NOT_FOUND and answer.get("details", {}).get("name") == name:
             return None
         if status != OK:
-            raise _unavailable(f"get benchmarkruns.{names.GROUP}", status, answer)
+            raise _unavailable(f"get {resource} {namespace}/{name}", status, answer)
         return answer
 
     async def _call(self, method: str, path: str, body: object = None) -> tuple[int, dict[str, Any]]:

@@ -5,7 +5,7 @@ no business here, whatever its name, and a run with a record is closed: nothing 
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from fairtrial import names
@@ -41,6 +41,9 @@ class Run:
     public_sha256: str | None
     sealed_sha256: str | None
     ended: bool
+    provider: str = ""  # name of the ModelProvider; empty: the run has no model
+    provider_uid: str | None = None  # as it was when the run was accepted
+    limits: dict[str, Any] = field(default_factory=dict)  # spec.limits
 
     def pod_uid(self, role: str) -> str | None:
         """The UID of the pod that acts for this run in a role, once the status names it."""
@@ -68,18 +71,21 @@ def claimed(caller: Caller) -> tuple[str, str] | Refusal:
 
 def run_from_object(raw: dict[str, Any]) -> Run:
     """The facts in a BenchmarkRun as the API server gives it."""
-    metadata, status = raw["metadata"], raw.get("status") or {}
+    metadata, spec, status = raw["metadata"], raw.get("spec") or {}, raw.get("status") or {}
     task = status.get("task") or {}
     return Run(
         namespace=metadata["namespace"],
         name=metadata["name"],
         uid=metadata["uid"],
-        cohort=((raw.get("spec") or {}).get("cohortRef") or {}).get("name", ""),
+        cohort=(spec.get("cohortRef") or {}).get("name", ""),
         agent_pod_uid=(status.get("agentPod") or {}).get("uid"),
         evaluator_pod_uid=(status.get("evaluatorPod") or {}).get("uid"),
         public_sha256=task.get("publicSha256"),
         sealed_sha256=task.get("sealedSha256"),
         ended=bool(status.get("record")),
+        provider=((spec.get("network") or {}).get("modelProviderRef") or {}).get("name", ""),
+        provider_uid=(status.get("provider") or {}).get("uid"),
+        limits=dict(spec.get("limits") or {}),
     )
 
 
@@ -113,6 +119,15 @@ def may_write_artifact(caller: Caller, role: str, run: Run, name: str) -> Refusa
     if not name.startswith(folder):
         return _forbidden("WrongFolder", f"The {role} pod writes under {folder!r}; {name!r} is not there.")
     return None
+
+
+def may_call_model(caller: Caller, role: str, run: Run, _path: str) -> Refusal | None:
+    """The agent container may call the model of its run; it is the only one with a token for that."""
+    if role != names.AGENT:
+        return _forbidden("AgentsOnly", "Only an agent pod calls models.")
+    if refusal := _may_act(caller, role, run, names.AUDIENCE_PROVIDER):
+        return refusal
+    return None if run.provider else _forbidden("NoModel", f"Run {run.name} names no ModelProvider.")
 
 
 def _may_act(caller: Caller, role: str, run: Run, audience: str) -> Refusal | None:

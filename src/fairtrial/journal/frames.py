@@ -42,7 +42,8 @@ class Kind(enum.IntEnum):
     RESPONSE_BODY = 6  # bytes, as they came
     RESPONSE_END = 7
     NOTE = 8  # text: something that happened, such as `client_gone`
-    END = 9  # JSON: `summary.Exchange`; nothing follows
+    ENDED = 9  # JSON: `summary.Exchange` as far as it was known when the exchange ended
+    SCANNED = 10  # JSON: `summary.Scan`, from reading everything above; nothing follows
 
 
 @dataclass(frozen=True)

@@ -5,30 +5,18 @@ from typing import Literal
 
 from fairtrial import documents
 from fairtrial.documents import RunIdentity
+from fairtrial.usage.counters import Usage
 
 Ending = Literal[
-    "complete",  # the provider's answer came to its end and was passed on
+    "complete",  # the provider's answer came to its end
     "client_gone",  # the agent went away; what could still be drained is in the journal
-    "upstream_cut",  # the provider's answer ended before its end, or was cut at a limit
+    "upstream_cut",  # the provider's answer ended before its end
     "upstream_silent",  # the provider sent nothing for too long
     "upstream_unreachable",  # no answer at all
     "refused",  # never forwarded; `refusal` says why
-    "gateway_restarted",  # the gateway ended in the middle
+    "gateway_cut",  # the gateway ended the answer, at a limit of its own
+    "gateway_restarted",  # the gateway itself ended in the middle
 ]
-
-
-@dataclass(frozen=True)
-class ExchangeUsage:
-    """Counters from the provider's own fields. None is not known, never zero; `reason` says why."""
-
-    uncached_input: int | None = None
-    cached_input: int | None = None
-    cache_write: int | None = None
-    output: int | None = None
-    reasoning: int | None = None
-    total: int | None = None
-    complete: bool = False
-    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -37,7 +25,18 @@ class Leak:
 
     name: str
     encoding: str
-    where: str
+    where: Literal["request_head", "request_body", "response_head", "response_body"]
+    offset: int  # in the body as it reads without its content coding
+
+
+@dataclass(frozen=True)
+class Scan:
+    """What is learnt by reading the journal once more after its end."""
+
+    request_sha256: str
+    response_sha256: str | None  # None without an answer
+    leaks: list[Leak] = field(default_factory=list)
+    leak_scan: Literal["done", "failed"] = "done"
 
 
 @dataclass(frozen=True)
@@ -59,6 +58,7 @@ class Exchange:
     path: str
     started_at: str
     ending: Ending
+    kind: str = "generate"  # or count_tokens, which generates nothing; empty for a path that no wire knows
     refusal: str = ""  # wrong_model, wrong_parameter, budget_*, rate, body_too_large, bad_request, …
     message: str = ""  # the ending or the refusal in a sentence
     requested_model: str | None = None
@@ -66,6 +66,8 @@ class Exchange:
     status: int | None = None  # None: there was no answer
     provider_request_id: str | None = None
     response_id: str | None = None
+    stop_reason: str = ""
+    error_type: str = ""  # as the provider's error, or an error in its stream, names it
     queued_ms: int = 0  # waited for its turn at the provider
     ttfb_ms: int | None = None  # first byte of the answer's head
     ttlb_ms: int | None = None  # last byte of the answer
@@ -74,13 +76,23 @@ class Exchange:
     request_sha256: str | None = None
     response_sha256: str | None = None
     streamed: bool = False
-    usage: ExchangeUsage = field(default_factory=ExchangeUsage)
+    usage: Usage = field(default_factory=Usage)
     first_usable: bool = False  # something that an agent can act on had come
     session: dict[str, str] = field(default_factory=dict)
     leaks: list[Leak] = field(default_factory=list)
-    leak_scan: Literal["done", "not_needed", "failed"] = "not_needed"
+    leak_scan: Literal["done", "failed", "not_yet"] = "not_yet"
     journal: JournalFile | None = None  # None inside the journal itself
     schema_version: int = 1
+
+    def scanned(self, scan: Scan) -> "Exchange":
+        """The page with what a scan found."""
+        return replace(
+            self,
+            request_sha256=scan.request_sha256,
+            response_sha256=scan.response_sha256,
+            leaks=scan.leaks,
+            leak_scan=scan.leak_scan,
+        )
 
     def with_journal(self, size: int, sha256: str) -> "Exchange":
         """The page as it is stored, naming its journal."""

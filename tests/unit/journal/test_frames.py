@@ -10,7 +10,7 @@ FRAMES = [
     Frame(Kind.STARTED, 0, b'{"exchange":"x"}'),
     Frame(Kind.REQUEST_BODY, 1, b""),
     Frame(Kind.RESPONSE_BODY, 2**40, bytes(range(256))),
-    Frame(Kind.END, 2**40 + 1, b"{}"),
+    Frame(Kind.ENDED, 2**40 + 1, b"{}"),
 ]
 
 

@@ -1,0 +1,181 @@
+"""What each run has spent on model calls, and whether it may spend more.
+
+A ledger holds one entry for each exchange. A replica that has not seen a run, or may not have seen all of it because
+the set of replicas changed, reads the pages that are in the store and keeps its own entries beside them. What a call
+came to is known at its end only, so calls that are under way when a budget is reached still end.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Protocol
+
+from fairtrial.evidence.layout import Layout
+from fairtrial.journal import summary
+from fairtrial.usage import money
+from fairtrial.usage.counters import Counters, Usage
+from fairtrial_gateway.models.parties import Budget, Party, Provider
+
+READERS = 8
+FORGET_SECONDS = 3600.0  # a run that called nothing for so long is read again when it does
+PAGE_LIMIT = 1 << 20
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What one exchange came to: lower bounds, where its usage is not known as a whole."""
+
+    tokens: int = 0
+    cost: Decimal = Decimal(0)
+
+
+@dataclass(frozen=True)
+class Over:
+    """A budget that is used up, as the refusal's word and a sentence for the agent."""
+
+    refusal: str
+    message: str
+
+
+@dataclass
+class Ledger:
+    """One run's exchanges: what was forwarded, and the names of what was refused."""
+
+    spent: dict[str, Spent] = field(default_factory=dict)
+    refused: set[str] = field(default_factory=set)
+    complete: bool = False  # everything that other replicas stored has been read
+    used_at: float = 0.0
+
+
+def over(budget: Budget, spent: Mapping[str, Spent], provider: Provider) -> Over | None:
+    """The first budget that leaves nothing for another call."""
+    if budget.calls is not None and len(spent) >= budget.calls:
+        return _over("budget_calls", f"{budget.calls} model calls")
+    if budget.tokens is not None and sum(each.tokens for each in spent.values()) >= budget.tokens:
+        return _over("budget_tokens", f"{budget.tokens} tokens")
+    if budget.cost is not None:
+        if provider.spec.pricing is None:
+            message = "budget_exhausted: this run's money is limited, and its provider has no prices to count it by."
+            return Over("budget_cost", message)
+        if sum((each.cost for each in spent.values()), Decimal(0)) >= budget.cost:
+            return _over("budget_cost", f"{budget.cost} {provider.spec.pricing.currency}")
+    return None
+
+
+def spent_on(usage: Usage, prices: money.Snapshot | None) -> Spent:
+    """What a usage comes to at least."""
+    counters = usage.counters
+    cost = Decimal(money.at_least(counters, prices)) if prices else Decimal(0)
+    return Spent(tokens_at_least(counters), cost)
+
+
+def tokens_at_least(counters: Counters) -> int:
+    """Input and output, each token once, as far as they are known."""
+    parts = (counters.uncached_input or 0) + (counters.cached_input or 0) + (counters.cache_write or 0)
+    apart = 0 if counters.reasoning_inside_output else counters.reasoning or 0
+    known = max(counters.all_input or 0, parts) + (counters.output or 0) + apart
+    return max(known, counters.total or 0)
+
+
+def prices_of(provider: Provider) -> money.Snapshot | None:
+    """The provider's prices in the form that money is counted in."""
+    pricing = provider.spec.pricing
+    if pricing is None:
+        return None
+    prices = pricing.per_million_tokens
+    return money.Snapshot(
+        snapshot=pricing.snapshot,
+        provider=provider.name,
+        model=provider.spec.model.id,
+        currency=pricing.currency,
+        effective_date=pricing.effective_date,
+        service_tier=pricing.service_tier,
+        input=prices.input,
+        cached_input=prices.cached_input,
+        cache_write=prices.cache_write,
+        output=prices.output,
+        reasoning=prices.reasoning,
+    )
+
+
+class Pages(Protocol):
+    """What of a store is needed here."""
+
+    def keys(self, prefix: str) -> list[str]:
+        """The keys that begin with `prefix`."""
+
+    def get(self, key: str, *, limit: int = ...) -> bytes:
+        """An object's bytes."""
+
+
+class Budgets:
+    """The ledgers of the runs that call through this replica."""
+
+    def __init__(self, store: Pages, layout: Layout, clock: Callable[[], float] = time.monotonic) -> None:
+        self._store, self._layout, self._clock = store, layout, clock
+        self._ledgers: dict[str, Ledger] = {}
+        self._reading: dict[str, asyncio.Lock] = {}
+        self._pool = ThreadPoolExecutor(READERS, thread_name_prefix="ledger")
+
+    async def ledger(self, party: Party) -> Ledger:
+        """A run's ledger, with what the store knows of it where that matters."""
+        ledger = self._ledgers.get(party.key)
+        if ledger is None:
+            self._forget()
+            ledger = self._ledgers[party.key] = Ledger()
+        ledger.used_at = self._clock()
+        if party.budget.limited and not ledger.complete:
+            async with self._reading.setdefault(party.key, asyncio.Lock()):
+                if not ledger.complete:
+                    await self._read(party, ledger)
+                    ledger.complete = True
+            self._reading.pop(party.key, None)
+        return ledger
+
+    def read_again(self) -> None:
+        """Other replicas may have seen calls of our runs: trust no ledger until the store was asked."""
+        for ledger in self._ledgers.values():
+            ledger.complete = False
+
+    def close(self) -> None:
+        """Read no more."""
+        self._pool.shutdown(cancel_futures=True)
+
+    async def _read(self, party: Party, ledger: Ledger) -> None:
+        run = self._layout.run(party.run.namespace, party.run.name, party.run.uid, party.cohort)
+        submit = asyncio.get_running_loop().run_in_executor
+        keys = await submit(self._pool, self._store.keys, run.exchanges())
+        files: dict[str, set[str]] = {}
+        for key in keys:
+            exchange, _, file = key.removeprefix(run.exchanges()).partition("/")
+            files.setdefault(exchange, set()).add(file)
+        unknown = [name for name in files if name not in ledger.spent and name not in ledger.refused]
+        whole = [name for name in unknown if "exchange.json" in files[name]]
+        prices = prices_of(party.provider)
+        pages = await asyncio.gather(
+            *(submit(self._pool, self._page, run.exchange(name, "exchange.json")) for name in whole)
+        )
+        for page in pages:
+            if page.ending == "refused":
+                ledger.refused.add(page.exchange)
+            else:
+                ledger.spent[page.exchange] = spent_on(page.usage, prices)
+        for name in unknown:
+            if name not in whole:
+                ledger.spent[name] = Spent()  # begun elsewhere; its page will come
+
+    def _page(self, key: str) -> summary.Exchange:
+        return summary.load(self._store.get(key, limit=PAGE_LIMIT), name=key)
+
+    def _forget(self) -> None:
+        long_ago = self._clock() - FORGET_SECONDS
+        for key in [key for key, ledger in self._ledgers.items() if ledger.used_at < long_ago]:
+            del self._ledgers[key]
+
+
+def _over(refusal: str, what: str) -> Over:
+    message = f"budget_exhausted: this run may spend {what} on its model, and has. No further call will be answered."
+    return Over(refusal, message)

@@ -1,0 +1,78 @@
+"""The agent's side of a call: the answer's bytes on their way to it, until it is gone."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+from aiohttp import web
+from multidict import CIMultiDict
+
+from fairtrial.wires.headers import end_to_end
+from fairtrial_gateway.models.upstream import Answer, text
+
+EXACT = web.RequestKey("exact", frozenset)  # names of the headers that the provider sent
+_DEFAULTS = ("Content-Type", "Date", "Server")
+
+
+class Client:
+    """One request, and its answer once it has begun."""
+
+    def __init__(self, request: web.Request, stalled_seconds: float) -> None:
+        self.request = request
+        self._stalled = stalled_seconds
+        self._response: web.StreamResponse | None = None
+        self._gone = False
+
+    @property
+    def gone(self) -> bool:
+        """Whether nothing reaches it any more."""
+        transport = self.request.transport
+        self._gone = self._gone or transport is None or transport.is_closing()
+        return self._gone
+
+    async def begin(self, answer: Answer) -> web.StreamResponse:
+        """Send the head of the provider's answer, as it is but for hop-by-hop headers."""
+        headers = CIMultiDict((text(name), text(value)) for name, value in end_to_end(answer.headers))
+        self.request[EXACT] = frozenset(name.lower() for name in headers)
+        response = web.StreamResponse(status=answer.status, reason=answer.reason, headers=headers)
+        self._response = response
+        await self._unless_gone(lambda: response.prepare(self.request))
+        return response
+
+    async def write(self, chunk: bytes) -> None:
+        """Send bytes; waits while it takes none, for as long as allowed."""
+        response = self._response
+        assert response is not None
+        await self._unless_gone(lambda: response.write(chunk))
+
+    async def end(self) -> None:
+        """The answer is whole."""
+        response = self._response
+        assert response is not None
+        await self._unless_gone(response.write_eof)
+
+    def cut(self) -> None:
+        """End the connection after what was sent: nobody may take it for the whole answer."""
+        if self.request.transport:
+            self.request.transport.close()
+
+    async def _unless_gone(self, sending: Callable[[], Awaitable[object]]) -> None:
+        if self.gone:
+            return
+        try:
+            async with asyncio.timeout(self._stalled):
+                await sending()
+        except TimeoutError:
+            self._gone = True
+            if self.request.transport:
+                self.request.transport.abort()
+        except ConnectionError:
+            self._gone = True
+
+
+async def without_defaults(request: web.Request, response: web.StreamResponse) -> None:
+    """Take out again what the server adds to every answer, where the answer is a provider's."""
+    sent = request.get(EXACT)
+    if sent is not None:
+        for name in _DEFAULTS:
+            if name.lower() not in sent:
+                response.headers.popall(name, None)

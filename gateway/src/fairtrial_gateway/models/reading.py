@@ -1,0 +1,143 @@
+"""Reading a journal after the exchange: what it says, its digests, and credentials that should not be in it."""
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from fairtrial import documents
+from fairtrial.journal import summary
+from fairtrial.journal.exchange import RequestHead, ResponseHead, Started
+from fairtrial.journal.frames import Frame, FrameReader, Kind, Stop
+from fairtrial.journal.summary import Exchange, Leak, Scan
+from fairtrial.secrets.scan import Scanner
+from fairtrial_gateway.models.decompress import Plain
+
+SCAN_LIMIT = 1 << 30  # of one body without its content coding
+LEAKS_MAX = 100
+
+Where = Literal["request_head", "request_body", "response_head", "response_body"]
+
+
+@dataclass
+class Told:
+    """What a journal's frames say of the exchange, bodies apart."""
+
+    started: Started | None = None
+    request: RequestHead | None = None
+    request_whole: bool = False
+    request_bytes: int = 0
+    response: ResponseHead | None = None
+    response_ms: int | None = None
+    response_whole: bool = False
+    response_bytes: int = 0
+    last_ms: int = 0
+    page: Exchange | None = None
+    scan: Scan | None = None
+
+    def take(self, frame: Frame) -> None:
+        """Learn from the next frame."""
+        self.last_ms = frame.ms
+        match frame.kind:
+            case Kind.STARTED:
+                self.started = documents.load(Started, frame.payload, name="started frame")
+            case Kind.REQUEST_HEAD:
+                self.request = documents.load(RequestHead, frame.payload, name="request head")
+            case Kind.REQUEST_BODY:
+                self.request_bytes += len(frame.payload)
+            case Kind.REQUEST_END:
+                self.request_whole = True
+            case Kind.RESPONSE_HEAD:
+                self.response = documents.load(ResponseHead, frame.payload, name="response head")
+                self.response_ms = frame.ms
+            case Kind.RESPONSE_BODY:
+                self.response_bytes += len(frame.payload)
+            case Kind.RESPONSE_END:
+                self.response_whole = True
+            case Kind.ENDED:
+                self.page = summary.load(frame.payload, name="ended frame")
+            case Kind.SCANNED:
+                self.scan = documents.load(Scan, frame.payload, name="scanned frame")
+
+
+def told(path: Path, also: Callable[[Frame], None] = lambda _: None) -> tuple[Told, Stop]:
+    """Read a journal; `also` sees every frame too."""
+    facts = Told()
+    with path.open("rb") as file:
+        reader = FrameReader(file)
+        for frame in reader:
+            facts.take(frame)
+            also(frame)
+    assert reader.stop is not None
+    return facts, reader.stop
+
+
+def scan(path: Path, secrets: Mapping[str, bytes] | None) -> Scan:
+    """Digests of both bodies, and every place where a secret was found; without secrets to look for, no scan."""
+    request, response = _Body("request_body", secrets), _Body("response_body", secrets)
+    heads: list[Leak] = []
+
+    def take(frame: Frame) -> None:
+        if frame.kind == Kind.REQUEST_HEAD:
+            heads.extend(_in_head("request_head", frame.payload, secrets))
+            request.begin(coding(documents.load(RequestHead, frame.payload).headers))
+        elif frame.kind == Kind.RESPONSE_HEAD:
+            heads.extend(_in_head("response_head", frame.payload, secrets))
+            response.begin(coding(documents.load(ResponseHead, frame.payload).headers))
+        elif frame.kind == Kind.REQUEST_BODY:
+            request.feed(frame.payload)
+        elif frame.kind == Kind.RESPONSE_BODY:
+            response.feed(frame.payload)
+
+    facts, _ = told(path, take)
+    leaks = [*heads, *request.leaks(), *response.leaks()][:LEAKS_MAX]
+    readable = secrets is not None and not request.problem and not response.problem
+    return Scan(request.sha256, response.sha256 if facts.response else None, leaks, "done" if readable else "failed")
+
+
+class _Body:
+    def __init__(self, where: Where, secrets: Mapping[str, bytes] | None) -> None:
+        self._where, self._digest = where, hashlib.sha256()
+        self._raw = Scanner(secrets) if secrets else None
+        self._secrets = secrets
+        self._plain: Plain | None = None
+        self._decoded: Scanner | None = None
+
+    @property
+    def sha256(self) -> str:
+        return self._digest.hexdigest()
+
+    @property
+    def problem(self) -> str:
+        return self._plain.problem if self._plain else ""
+
+    def begin(self, coding: str) -> None:
+        if self._secrets and coding.strip().lower() not in ("", "identity"):
+            self._plain, self._decoded = Plain(coding, SCAN_LIMIT), Scanner(self._secrets)
+
+    def feed(self, chunk: bytes) -> None:
+        self._digest.update(chunk)
+        if self._decoded and self._plain:
+            for piece in self._plain.pieces(chunk):
+                self._decoded.feed(piece)
+        elif self._raw:
+            self._raw.feed(chunk)
+
+    def leaks(self) -> Iterator[Leak]:
+        last = self._decoded or self._raw
+        found = last.finish() if last else []
+        return (Leak(each.name, each.encoding, self._where, each.offset) for each in found)
+
+
+def _in_head(where: Where, head: bytes, secrets: Mapping[str, bytes] | None) -> Iterator[Leak]:
+    if secrets:
+        scanner = Scanner(secrets)
+        scanner.feed(head)
+        for each in scanner.finish():
+            yield Leak(each.name, each.encoding, where, each.offset)
+
+
+def coding(headers: list[list[str]]) -> str:
+    """The content coding that a head names."""
+    return ", ".join(value for name, value in headers if name.lower() == "content-encoding")

@@ -1,0 +1,78 @@
+"""One exchange being written down, as it happens."""
+
+import contextlib
+import time
+from collections.abc import Callable, Iterable
+
+from fairtrial import documents
+from fairtrial.journal import summary
+from fairtrial.journal.exchange import RequestHead, ResponseHead, Started
+from fairtrial.journal.frames import Kind
+from fairtrial.journal.summary import Exchange
+from fairtrial.secrets.redact import redact_headers, redact_target
+from fairtrial_gateway.models.spool import Spool, SpoolFile, SpoolFull
+
+RawHeaders = Iterable[tuple[bytes, bytes]]
+
+
+class Recording:
+    """Frames with the milliseconds since the exchange began. Credentials in heads are replaced here, and only here."""
+
+    def __init__(self, spool: Spool, started: Started, clock: Callable[[], float] = time.monotonic) -> None:
+        self.started = started
+        self._clock, self._began = clock, clock()
+        self.file: SpoolFile = spool.create(started.exchange)
+        self.file.append(Kind.STARTED, 0, documents.dump(started))
+
+    @property
+    def ms(self) -> int:
+        """Milliseconds since the exchange began."""
+        return int((self._clock() - self._began) * 1000)
+
+    def request_head(self, method: str, target: str, http_version: str, headers: RawHeaders) -> None:
+        """What the agent asks."""
+        head = RequestHead(method, redact_target(target), http_version, _redacted(headers))
+        self.file.append(Kind.REQUEST_HEAD, self.ms, documents.dump(head))
+
+    def request_body(self, chunk: bytes) -> None:
+        """The next bytes of the request's body."""
+        self.file.append(Kind.REQUEST_BODY, self.ms, chunk)
+
+    def request_end(self) -> None:
+        """The request is there as a whole."""
+        self.file.append(Kind.REQUEST_END, self.ms)
+
+    def response_head(self, status: int, reason: str, http_version: str, headers: RawHeaders) -> None:
+        """What the provider answers."""
+        head = ResponseHead(status, reason, http_version, _redacted(headers))
+        self.file.append(Kind.RESPONSE_HEAD, self.ms, documents.dump(head))
+
+    def own_response(self, status: int, headers: RawHeaders, body: bytes) -> None:
+        """What the gateway itself answers; small, and written even if the spool is full."""
+        head = ResponseHead(status, "", "1.1", _redacted(headers), "gateway")
+        self.file.append(Kind.RESPONSE_HEAD, self.ms, documents.dump(head), always=True)
+        self.file.append(Kind.RESPONSE_BODY, self.ms, body, always=True)
+        self.file.append(Kind.RESPONSE_END, self.ms, always=True)
+
+    def response_body(self, chunk: bytes) -> None:
+        """The next bytes of the answer's body, as received."""
+        self.file.append(Kind.RESPONSE_BODY, self.ms, chunk)
+
+    def response_end(self) -> None:
+        """The answer came to its end."""
+        self.file.append(Kind.RESPONSE_END, self.ms)
+
+    def note(self, what: str) -> None:
+        """Something that happened."""
+        self.file.append(Kind.NOTE, self.ms, what.encode())
+
+    def ended(self, page: Exchange) -> None:
+        """The exchange is over, and this is what it came to. What a full disk refuses is added before the upload."""
+        with contextlib.suppress(SpoolFull):
+            self.file.append(Kind.ENDED, self.ms, summary.dump(page), always=True)
+        self.file.close()
+
+
+def _redacted(headers: RawHeaders) -> list[list[str]]:
+    """Headers as documents hold them: a byte a character."""
+    return [[name.decode("latin-1"), value.decode("latin-1")] for name, value in redact_headers(headers)]

@@ -1,0 +1,125 @@
+"""After a restart: what the gateway before this one left in the spool is ended and stored like any other journal."""
+
+import logging
+from pathlib import Path
+
+from fairtrial.errors import FairtrialError
+from fairtrial.journal.exchange import session_of
+from fairtrial.journal.frames import Frame, Kind
+from fairtrial.journal.summary import Exchange
+from fairtrial.usage.counters import Semantics, Usage, unavailable
+from fairtrial.wires import BY_NAME, find
+from fairtrial.wires.base import Reader, RequestFacts, ResponseFacts
+from fairtrial_gateway.logs import say
+from fairtrial_gateway.models.decompress import Plain
+from fairtrial_gateway.models.exchange import request_id
+from fairtrial_gateway.models.parties import Provider
+from fairtrial_gateway.models.providers import Providers
+from fairtrial_gateway.models.reading import SCAN_LIMIT, Told, coding, told
+from fairtrial_gateway.models.spool import Spool
+from fairtrial_gateway.models.uploads import Ended, Uploads
+
+UNREADABLE = ".unreadable"
+_MESSAGE = "The gateway ended before the exchange did."
+
+
+async def recover(spool: Spool, uploads: Uploads, providers: Providers) -> int:
+    """Hand over every leftover; how many there were."""
+    found = 0
+    for path in spool.files():
+        facts, stop = told(path)
+        if facts.started is None:
+            say("unreadable journal put aside", logging.ERROR, file=path.name, why=stop.why)
+            spool.put_aside(path, UNREADABLE)
+            continue
+        spool.reopen(path, stop.offset).close()
+        provider = await _provider(providers, facts)
+        page = facts.page or ended_page(path, facts, provider)
+        uploads.began(facts.started, path)
+        uploads.ended(Ended(page, provider.secrets if provider else None))
+        found += 1
+    return found
+
+
+async def _provider(providers: Providers, facts: Told) -> Provider | None:
+    assert facts.started is not None
+    try:
+        return await providers.get(facts.started.run.namespace, facts.started.provider)
+    except FairtrialError as error:
+        say("provider of a left journal unknown", logging.WARNING, reason=error.reason, message=str(error))
+        return None
+
+
+def ended_page(path: Path, facts: Told, provider: Provider | None) -> Exchange:
+    """The page of an exchange that nobody ended: what its journal shows, and usage as far as it was seen."""
+    started, request, response = facts.started, facts.request, facts.response
+    assert started is not None
+    semantics = provider.semantics if provider else None
+    asked, answered = _read(path, facts, semantics)
+    usage = answered.usage if answered and semantics else None
+    reason = "gateway_restarted" if provider else "provider_unknown"
+    nothing = semantics or Semantics(cached_inside_input=False, reasoning_inside_output=False)
+    headers = (
+        [(name.encode("latin-1"), value.encode("latin-1")) for name, value in response.headers] if response else []
+    )
+    return Exchange(
+        exchange=started.exchange,
+        run=started.run,
+        provider=started.provider,
+        wire=started.wire,
+        path=started.path,
+        started_at=started.started_at,
+        ending="complete" if facts.response_whole else "gateway_restarted",
+        kind=asked.call.kind if asked else "",
+        message="" if facts.response_whole else _MESSAGE,
+        requested_model=(asked.model if asked else "") or None,
+        answered_model=(answered.model if answered else "") or None,
+        status=response.status if response else None,
+        provider_request_id=request_id(headers),
+        response_id=(answered.response_id if answered else "") or None,
+        stop_reason=answered.stop_reason if answered else "",
+        error_type=answered.error_type if answered else "",
+        ttfb_ms=facts.response_ms,
+        ttlb_ms=facts.last_ms if facts.response_whole else None,
+        request_bytes=facts.request_bytes,
+        response_bytes=facts.response_bytes,
+        streamed=asked.streamed if asked else False,
+        usage=usage or Usage("absent", reason, unavailable(reason, nothing)),
+        first_usable=answered.first_usable if answered else False,
+        session=session_of((name, value) for name, value in request.headers) if request else {},
+    )
+
+
+def _read(path: Path, facts: Told, semantics: Semantics | None) -> tuple[RequestFacts | None, ResponseFacts | None]:
+    """What the request asked, and what its answer said as far as it came."""
+    assert facts.started is not None
+    found = find(facts.request.method, facts.request.target) if facts.request else None
+    if found is None:
+        return None, None
+    wire, call = BY_NAME[found[0].name], found[1]
+    body, reader, plain = bytearray(), None, None
+    asked: RequestFacts | None = None
+    neutral = semantics or Semantics(cached_inside_input=False, reasoning_inside_output=False)
+
+    def take(frame: Frame) -> None:
+        nonlocal asked, reader, plain
+        if frame.kind == Kind.REQUEST_BODY:
+            body.extend(frame.payload)
+        elif frame.kind == Kind.REQUEST_END and facts.request:
+            asked = wire.read_request(
+                call, b"".join(Plain(coding(facts.request.headers), SCAN_LIMIT).pieces(bytes(body)))
+            )
+            body.clear()
+        elif frame.kind == Kind.RESPONSE_HEAD and asked and facts.response:
+            reader = wire.reader(asked, neutral, facts.response.status)
+            plain = Plain(coding(facts.response.headers), SCAN_LIMIT)
+        elif frame.kind == Kind.RESPONSE_BODY and reader and plain:
+            _feed(reader, plain, frame.payload)
+
+    told(path, take)
+    return asked, reader.finish() if reader else None
+
+
+def _feed(reader: Reader, plain: Plain, chunk: bytes) -> None:
+    for piece in plain.pieces(chunk):
+        reader.feed(piece)
