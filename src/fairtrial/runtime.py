@@ -4,7 +4,8 @@
 runs it, the standard library without what no pod needs, the shared libraries that these load, the loader itself, the
 pod-side modules of `fairtrial`, and the named packages. `names.runtime_command` starts a module with it; programs that
 are started from there see none of it, since the library path is an argument of the loader and not an environment
-variable. fetch copies DIR into the pod's volume with `copy`.
+variable. fetch copies DIR into the pod's volume with `copy`, and everything else waits for it: so all Python code lies
+in one file, because a thousand small ones take a second to copy in a container.
 """
 
 import compileall
@@ -15,6 +16,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import zipfile
 from pathlib import Path
 
 from fairtrial.errors import FairtrialError
@@ -54,7 +56,8 @@ _EXTENSIONS = _words(
 def build(target: Path, packages: list[Path]) -> None:
     """Make a runtime in `target` from the interpreter that runs this, with `packages` importable in it."""
     library = target / "lib"
-    standard = library / f"python{sys.version_info.major}.{sys.version_info.minor}"
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    standard = library / f"python{version}"
     (target / "bin").mkdir(parents=True)
     python = target / "bin" / "python3"
     shutil.copy2(_interpreter(), python)
@@ -69,7 +72,8 @@ def build(target: Path, packages: list[Path]) -> None:
     _copy_libraries([python, *extensions.iterdir()], library)
     for binary in [python, *extensions.iterdir(), *library.glob("*.so*")]:
         _strip(binary)
-    _compile(standard)
+    # The interpreter looks for its library under this very name beside the folder.
+    _pack(standard, library / f"python{version.replace('.', '')}.zip", besides=extensions)
 
 
 def copy(source: Path, target: Path) -> None:
@@ -120,11 +124,22 @@ def _strip(binary: Path) -> None:
         subprocess.run([tool, "--strip-unneeded", os.fspath(binary)], check=False, capture_output=True)
 
 
-def _compile(standard: Path) -> None:
-    """Compile ahead, valid whatever the copy's times are, so that start-up neither compiles nor checks."""
-    compileall.compile_dir(
-        standard, quiet=2, stripdir=os.fspath(standard), invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH
-    )
+def _pack(standard: Path, archive: Path, besides: Path) -> None:
+    """Compile everything and move it into one archive that is imported from; `besides` stays, it can't be loaded so.
+
+    Compiled ahead, and valid whatever times the copy has, so that start-up neither compiles nor checks. Stored without
+    compression, and with a fixed time: the same content gives the same bytes, and importing it costs no unpacking.
+    """
+    unchecked = py_compile.PycInvalidationMode.UNCHECKED_HASH
+    compileall.compile_dir(standard, quiet=2, stripdir=os.fspath(standard), legacy=True, invalidation_mode=unchecked)
+    files = sorted(path for path in standard.rglob("*") if path.is_file() and not path.is_relative_to(besides))
+    with zipfile.ZipFile(archive, "w") as packed:
+        for path in files:
+            if path.suffix != ".py" or not path.with_suffix(".pyc").exists():
+                packed.writestr(zipfile.ZipInfo(os.fspath(path.relative_to(standard))), path.read_bytes())
+    for path in standard.iterdir():
+        if path != besides:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 The recorder does it, beside the start of the agent's container: containers of a pod share one network. A refusal and
 silence both prove what is asked for; only a connection, or an answer, disproves it. All attempts run side by side,
-spread over most of a second, so that a policy which is only enforced after a while is caught as well.
+spread over half a second, so that a policy which is only enforced after a while is caught as well.
 """
 
 import errno
@@ -13,7 +13,8 @@ from typing import Literal
 
 from fairtrial.documents import Probe, ProbeResult
 
-_TIMEOUT, _SPACING = 1.0, 0.3
+# Inside a cluster answers come within milliseconds, and across an ocean within a third of a second.
+_TIMEOUT, _SPACING = 0.5, 0.2
 _CONNECTED, _REFUSED, _SILENT, _UNREACHABLE = "connected", "refused", "timeout", "unreachable"
 # A DNS question for the root's name servers: 12 bytes of header, the empty name, type NS, class IN.
 _QUESTION = b"\x46\x54\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00" + b"\x00\x00\x02\x00\x01"
