@@ -39,7 +39,7 @@ class Snapshot:
     def __post_init__(self) -> None:
         for name in PRICES:
             price = getattr(self, name)
-            whole, _, fraction = (price or "0").partition(".")
+            whole, _, fraction = ("0" if price is None else price).partition(".")
             digits = (whole, fraction or "0")
             if not all(each.isascii() and each.isdigit() and len(each) <= _DIGITS_MAX for each in digits):
                 raise InvalidInput(
