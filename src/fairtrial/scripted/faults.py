@@ -34,7 +34,7 @@ Kind = Literal[
 ]
 NEED_CALL = {"truncated_tool_json", "extra_arguments", "wrong_types"}
 # Which of the fields below mean something for which kind.
-_FIELDS: dict[str, set[str]] = {
+FIELDS: dict[str, set[str]] = {
     "status": {"status", "retry_after", "message"},
     "truncated_stream": {"after_events"},
     "silence": {"after_events", "seconds"},
@@ -45,7 +45,7 @@ _FIELDS: dict[str, set[str]] = {
     "gzip_bomb": {"bytes"},
     "huge_header": {"bytes"},
 }
-_DEFAULTS: dict[str, dict[str, object]] = {
+DEFAULTS: dict[str, dict[str, object]] = {
     "status": {"status": 500},
     "silence": {"seconds": 3600},
     "wrong_model": {"model": "another-model"},
@@ -95,11 +95,11 @@ class Fault(Model):
     @model_validator(mode="after")
     def _fit(self) -> Self:
         written = self.model_fields_set - {"kind", "step", "times"}
-        if strange := sorted(written - _FIELDS.get(self.kind, set())):
+        if strange := sorted(written - FIELDS.get(self.kind, set())):
             raise ValueError(f"{', '.join(strange)} means nothing for {self.kind}")
         if self.kind == "echo" and (self.header is None) == (self.text is None):
             raise ValueError("echo needs either `header` or `text`")
-        for name, value in _DEFAULTS.get(self.kind, {}).items():
+        for name, value in DEFAULTS.get(self.kind, {}).items():
             if getattr(self, name) is None:
                 object.__setattr__(self, name, value)  # a frozen model: this is still its construction
         return self

@@ -1,11 +1,14 @@
 """Scripts as people write them: what is refused names the field; the example is one that works."""
 
+import re
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
+import yaml
 
 from fairtrial.errors import InvalidInput
+from fairtrial.scripted import faults
 from fairtrial.scripted.faults import Fault, fault_of
 from fairtrial.scripted.script import parse_script, read_script
 
@@ -64,23 +67,41 @@ def test_every_example_is_a_valid_script(file: Path) -> None:
     assert read_script(file).steps[-1].all_calls == []
 
 
+PAGE = (Path(__file__).parents[3] / "docs/scripted-provider.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("block", re.findall(r"^```yaml\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE))
+def test_every_script_in_the_documentation_is_valid(block: str) -> None:
+    assert parse_script(yaml.safe_load(block))
+
+
+def test_the_documentation_has_every_fault_with_its_fields() -> None:
+    rows = dict(re.findall(r"^\| `(\w+)` \|([^|]*)\|", PAGE.split("## Faults")[1], re.MULTILINE))
+
+    assert rows.keys() == set(get_args(faults.Kind))
+    for kind, told in rows.items():
+        fields = {re.sub(r"[A-Z]", lambda found: f"_{found[0].lower()}", one) for one in re.findall(r"`(\w+)`", told)}
+        values = {"plain"} | {str(value) for value in faults.DEFAULTS.get(kind, {}).values()}
+        assert fields - values == faults.FIELDS.get(kind, set()) - values, kind
+
+
 def fault(**fields: Any) -> Fault:
     return Fault.model_validate({"kind": "status", **fields})
 
 
 def test_faults_of_a_step_strike_one_after_another_and_then_no_more() -> None:
-    faults = [fault(step=2, status=429, times=2), fault(step=2, status=503), fault(step=1, status=404)]
+    declared = [fault(step=2, status=429, times=2), fault(step=2, status=503), fault(step=1, status=404)]
 
-    met = [fault_of(faults, 2, attempt) for attempt in range(1, 6)]
+    met = [fault_of(declared, 2, attempt) for attempt in range(1, 6)]
 
     assert [one and one.status for one in met] == [429, 429, 503, None, None]
 
 
 def test_a_fault_without_a_step_is_one_of_every_step_but_not_of_plain_requests() -> None:
-    faults = [fault(times="always")]
+    always = [fault(times="always")]
 
-    assert fault_of(faults, 1, 1) and fault_of(faults, 7, 99)
-    assert fault_of(faults, "plain", 1) is None
+    assert fault_of(always, 1, 1) and fault_of(always, 7, 99)
+    assert fault_of(always, "plain", 1) is None
     assert fault_of([fault(step="plain")], "plain", 1)
     assert fault_of([fault(step="plain")], 1, 1) is None
 
