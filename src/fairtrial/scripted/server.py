@@ -16,6 +16,7 @@ from fairtrial.scripted.delivery import Delivery, deliver, refused
 from fairtrial.scripted.dialects import COUNT_TOKENS
 from fairtrial.scripted.faults import Fault, fault_of
 from fairtrial.scripted.script import Script
+from fairtrial.scripted.usage import Counts
 
 BODY_MAX = 64 * 1024 * 1024
 KEPT_REQUESTS = 1000
@@ -48,6 +49,7 @@ class Seen:
     called: tuple[str, ...]
     bytes: int
     key: str  # the first digits of the SHA-256 of the caller's key: enough to tell whose it is, not to use it
+    usage: Counts | None  # what the answer told; None where it told nothing, or a fault struck
 
 
 @dataclass(frozen=True)
@@ -201,7 +203,14 @@ def _seen(number: int, request: web.Request, size: int, reply: _Reply) -> Seen:
         called=tuple(call.name for call in choice.answer.calls) if choice else (),
         bytes=size,
         key=_key(request.headers, request.query),
+        usage=_told(conversation, choice, reply.fault),
     )
+
+
+def _told(conversation: Conversation | None, choice: Choice | None, fault: Fault | None) -> Counts | None:
+    if conversation is None or choice is None or fault or conversation.wire == COUNT_TOKENS:
+        return None
+    return choice.answer.usage if conversation.wants_usage or not conversation.stream else None
 
 
 def _key(headers: Mapping[str, str], query: Mapping[str, str]) -> str:

@@ -45,6 +45,7 @@ def test_it_serves_logs_and_stops_when_interrupted(tmp_path: Path) -> None:
         assert process.wait(10) == 130
 
     assert [(one["step"], one["called"], one["status"]) for one in logged] == [(1, ["Read"], 200)]
+    assert logged[0]["usage"]["uncached_input"] == -(-logged[0]["bytes"] // 4)
     assert "secret" not in log.read_text()
 
 
