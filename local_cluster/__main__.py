@@ -55,12 +55,13 @@ def _env(_: argparse.Namespace) -> int:
     return 0
 
 
-def _images(_: argparse.Namespace) -> int:
+def _images(options: argparse.Namespace) -> int:
     if not cluster.current():
         say("✗ the cluster is not running: python -m local_cluster up")
         return 1
-    for name, reference in cluster.load_images().items():
-        print(f"{name:16} {reference}")
+    also = [image.name for image in images.on_request()] if options.also == "all" else options.also.split(",")
+    for name, reference in cluster.load_images([name for name in also if name]).items():
+        print(f"{name:24} {reference}")
     return 0
 
 
@@ -77,7 +78,9 @@ def _parser() -> argparse.ArgumentParser:
     down.set_defaults(run=_down)
     commands.add_parser("status", help="what is running and healthy").set_defaults(run=_status)
     commands.add_parser("env", help="print shell exports for this cluster").set_defaults(run=_env)
-    commands.add_parser("images", help="build and load our images").set_defaults(run=_images)
+    built = commands.add_parser("images", help="build and load our images")
+    built.add_argument("--agents", dest="also", default="", metavar="NAMES", help="also pi,codex,… of examples, or all")
+    built.set_defaults(run=_images)
     return parser
 
 

@@ -1,8 +1,9 @@
 """What a build takes from this machine so that package managers inside it work as they do outside, leaving no trace.
 
 Proxies, certificate authorities and package indexes differ from machine to machine, so nothing about them is written
-here. The machine's own settings become files that pip, uv and apt read at fixed places, and these are mounted read-only
-during the build: unlike `ENV` and build arguments, a mount is not part of the image. Proxies are passed on by buildah.
+here. The machine's own settings become files that pip, uv, npm and apt read at fixed places, and these are mounted
+read-only during the build: unlike `ENV` and build arguments, a mount is not part of the image. Proxies are passed on by
+buildah.
 """
 
 import configparser
@@ -20,8 +21,11 @@ from local_cluster.packages import SEARCH_PATH, program
 CA_BUNDLE = Path("/etc/ssl/certs/ca-certificates.crt")
 PIP_CONFIG = Path("/etc/pip.conf")
 UV_CONFIG = Path("/etc/uv/uv.toml")
+NPM_CONFIG = Path("/root/.npmrc")  # npm has no fixed place for a whole machine; a build runs as root
 # These say where to write, and a build writes in its own image; or name a file that is mounted elsewhere.
 NOT_PASSED = ("PIP_CACHE_DIR", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_LOG", "PIP_CERT", "PIP_CONFIG_FILE")
+# npm's settings for reaching a registry, keys among them; npm's variables have the same names.
+NPM_SETTINGS = ("registry", "@*:registry", "//*", "proxy", "https-proxy", "noproxy", "strict-ssl", "ca")
 # apt's settings for reaching a mirror; the others belong to the machine.
 APT_SETTINGS = ("Acquire::http*", "Acquire::Check-*", "Acquire::Retries*")
 
@@ -53,6 +57,7 @@ def settings(environment: Mapping[str, str]) -> dict[Path, str]:
     return {
         PIP_CONFIG: pip_config(environment),
         UV_CONFIG: uv_config(environment),
+        NPM_CONFIG: npm_config(environment),
         Path("/etc/apt/apt.conf.d/90-build-machine"): apt_settings(),
     }
 
@@ -83,6 +88,21 @@ def uv_config(environment: Mapping[str, str]) -> str:
     if default:
         lines += ["[[index]]", f"url = {json.dumps(default)}", "default = true"]
     return "\n".join([*lines, ""])
+
+
+def npm_config(environment: Mapping[str, str]) -> str:
+    """The user's file plus the variables: npm itself defines `npm_config_some_option` as the option `some-option`."""
+    file = Path(environment.get("NPM_CONFIG_USERCONFIG") or Path(environment.get("HOME", "/root")) / ".npmrc")
+    lines = file.read_text().splitlines() if file.exists() else []
+    options = {name.strip(): value.strip() for name, _, value in (line.partition("=") for line in lines)}
+    for name, value in sorted(environment.items()):
+        if name.lower().startswith("npm_config_"):
+            options[name.lower().removeprefix("npm_config_").replace("_", "-")] = value
+    kept = {
+        name: value for name, value in options.items() if any(fnmatch.fnmatch(name, known) for known in NPM_SETTINGS)
+    }
+    fixed = {"cafile": str(CA_BUNDLE), "cache": "/root/.cache/npm", "update-notifier": "false"}
+    return "".join(f"{name}={value}\n" for name, value in (kept | fixed).items())
 
 
 def ca_bundle(environment: Mapping[str, str]) -> Path:

@@ -4,7 +4,7 @@ import fcntl
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,8 +74,9 @@ class Cluster:
         processes.ensure(_described(name))
 
 
-def up(*, with_images: bool = False) -> Cluster:
-    """A healthy cluster, whatever was there before. Building our own images too is a choice, since it takes longer."""
+def up(*, with_images: bool = False, also: Collection[str] = ()) -> Cluster:
+    """A healthy cluster, whatever was there before. Building our own images too is a choice, since it takes longer;
+    `also` names further ones, such as those of agents."""
     with _only_one():
         packages.ensure()
         _say_disk_space()
@@ -97,14 +98,14 @@ def up(*, with_images: bool = False) -> Cluster:
         s3.make_bucket(s3.DEFAULT_BUCKET)
         _wait_until_usable()
         if with_images:
-            images.build_and_load_all()
+            images.build_and_load_all(also)
     return _running()
 
 
-def load_images() -> dict[str, str]:
+def load_images(also: Collection[str] = ()) -> dict[str, str]:
     """Build what changed and load it into the running cluster; the references by digest."""
     with _only_one():
-        return images.build_and_load_all()
+        return images.build_and_load_all(also)
 
 
 def current() -> Cluster | None:

@@ -9,8 +9,8 @@ import json
 import re
 import subprocess
 import tarfile
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from local_cluster import build_environment, cache, layout, node
@@ -22,6 +22,10 @@ PREFIX = "localhost/fairtrial"
 BASE = f"{PREFIX}/debian-python:base"
 # Image name: the folder of the part. Their context is the repository, since they all use what is in src/.
 PARTS = {"operator": "operator", "gateway": "gateway", "runner": "runner_image", "evaluator": "evaluator_image"}
+# Example images that take long to build, so only those who ask for them wait: agents, and the model that they talk to.
+AGENTS = REPOSITORY / "examples" / "agents"
+AGENT_BASE = "python"  # an example image: what the tasks that agents are tried on need
+PROVIDER = "scripted-provider"
 # In a copied folder, neither content of an image nor a reason to build it again.
 IGNORED = (".git", ".venv", "__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis", "node_modules")
 BASE_PACKAGES = ("python3", "python3-venv", "python-is-python3", "ca-certificates")
@@ -32,12 +36,13 @@ BASE_EXCLUDED = ("/usr/share/man/*", "/usr/share/doc/*", "/usr/share/locale/*", 
 
 @dataclass(frozen=True)
 class Image:
-    """An image to build: a Dockerfile, the folder that it copies from, and its build arguments."""
+    """An image to build: a Dockerfile, the folder that it copies from, its build arguments, and what it is built on."""
 
     name: str
     dockerfile: Path
     context: Path
     arguments: Mapping[str, str] = field(default_factory=lambda: {"BASE": BASE})
+    on: str = ""  # a name in the table; otherwise our own base image
 
 
 class BuildFailed(Exception):
@@ -51,14 +56,31 @@ def table() -> list[Image]:
     return parts + [Image(file.parent.name, file, file.parent) for file in examples]
 
 
-def build_and_load_all() -> dict[str, str]:
-    """Build every image of the table whose content changed and load it; the digest references by name.
+def on_request() -> list[Image]:
+    """The agents, named agent-<folder>, and the scripted provider. Nobody builds them who does not name them."""
+    agents = [
+        Image(f"agent-{file.parent.name}", file, AGENTS, on=AGENT_BASE) for file in sorted(AGENTS.glob("*/Dockerfile"))
+    ]
+    return [*agents, Image(PROVIDER, REPOSITORY / "examples" / "provider" / "Dockerfile", REPOSITORY)]
+
+
+def requested(names: Collection[str]) -> list[Image]:
+    """Images by name, with or without `agent-` before it."""
+    known = {image.name: image for image in on_request()}
+    full = {name: name if name in known else f"agent-{name}" for name in names}
+    if unknown := [name for name in names if full[name] not in known]:
+        raise BuildFailed(f"no image {', '.join(unknown)}; there are {', '.join(known)}")
+    return [known[name] for name in dict.fromkeys(full.values())]
+
+
+def build_and_load_all(also: Collection[str] = ()) -> dict[str, str]:
+    """Build every image of the table, and those named, whose content changed, and load it; the references by name.
 
     One image that cannot be built does not keep the others from being loaded; the error comes at the end.
     """
     archives: dict[str, Path] = {}
     failures: list[str] = []
-    for image in table():
+    for image in table() + requested(also):
         if not image.dockerfile.exists():
             say(f"  {image.name}: no {image.dockerfile.relative_to(REPOSITORY)} yet, skipped")
             continue
@@ -74,6 +96,8 @@ def build_and_load_all() -> dict[str, str]:
 
 def build(image: Image) -> Path:
     """The OCI archive of an image, built unless the cache has it for this very content."""
+    if image.on:
+        image = replace(image, arguments={**image.arguments, "BASE": ensure_image(image.on)})
     content_key = key(image, ensure_base() if BASE in image.arguments.values() else "")
 
     def make(target: Path) -> None:
@@ -81,6 +105,21 @@ def build(image: Image) -> Path:
             _build(image, f"{PREFIX}/{image.name}:{content_key}", target)
 
     return cache.entry("images", image.name, content_key, make) / "image.tar"
+
+
+def ensure_image(name: str) -> str:
+    """The reference of an image of the table in the builder's store, where another one can be built on it."""
+    (image,) = (image for image in table() if image.name == name)
+    archive = build(image)
+    reference = f"{PREFIX}/{name}:{archive.parent.name}"
+    if not _buildah_succeeds("inspect", "--type", "image", reference):
+        with step(f"load image {name} into the builder"):
+            command = [*build_environment.buildah(), "pull", "--quiet", f"oci-archive:{archive}"]
+            pulled = subprocess.run(
+                command, capture_output=True, text=True, env=build_environment.variables(), check=False
+            )
+            _buildah(name, "tag", pulled.stdout.strip(), reference)
+    return reference
 
 
 def key(image: Image, base_key: str) -> str:

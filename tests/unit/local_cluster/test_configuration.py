@@ -113,6 +113,17 @@ def test_uv_gets_the_default_index_as_such() -> None:
     assert text.endswith('[[index]]\nurl = "https://mirror.test/simple"\ndefault = true\n')
 
 
+def test_npm_gets_what_reaches_a_registry_and_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / ".npmrc").write_text(
+        "@acme:registry=https://a.example/\nprefix=/opt/npm\n; a note\nregistry=https://b\n"
+    )
+
+    lines = build_environment.npm_config({"HOME": str(tmp_path), "npm_config_registry": "https://c.example/"}).split()
+
+    assert {"@acme:registry=https://a.example/", "registry=https://c.example/", "cache=/root/.cache/npm"} <= set(lines)
+    assert not any(line.startswith(("prefix", ";")) for line in lines)
+
+
 def test_every_part_has_one_image_and_names_do_not_repeat() -> None:
     names = [image.name for image in images.table()]
 
