@@ -55,7 +55,7 @@ class _Account:
 
     def _response(self, response: dict[str, Any]) -> None:
         seen = self.seen
-        tier, status = response.get("service_tier"), response.get("status")
+        tier, status = response.get("service_tier"), bodies.text(response.get("status"))
         seen.note(response_id=response.get("id"), model=response.get("model"), service_tier=tier)
         if status not in {"in_progress", "queued"}:
             seen.note(stop_reason=bodies.child(response, "incomplete_details").get("reason") or status)

@@ -83,6 +83,7 @@ class Decoder:
             return self._dispatch()
         if len(line) + len(self._data) > self._max:
             self._forget()
+            return None
         name, _, value = line.partition(b":")
         if name == b"data" and not self._oversize:
             self._data += value.removeprefix(b" ") + b"\n"

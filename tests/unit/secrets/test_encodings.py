@@ -24,7 +24,7 @@ def _in_pieces(undo: encodings.Undo, data: bytes, size: int) -> bytes:
     "undo", [encodings.nothing, encodings.percent, encodings.json, encodings.base64_text, encodings.hex_text]
 )
 def test_pieces_make_no_difference(undo: encodings.Undo):
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=100, deadline=None)
     @given(data=_HOSTILE, size=st.integers(1, 30))
     @example(data=b"\\" * 13 + b"u0041", size=13)
     @example(data=b"\\ud83d\\ude00" * 3, size=7)

@@ -49,7 +49,7 @@ ENCODINGS = {
 
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_any_encoding_and_any_cut_is_found(encoding: str):
-    @settings(max_examples=20, deadline=None)
+    @settings(max_examples=14, deadline=None)
     @given(secret=_PRINTABLE, which=st.integers(0, 2**64), before=_AROUND, after=_AROUND, piece=st.integers(1, 40))
     def check(secret, which, before, after, piece):
         # What stands between keeps what is around from joining in, as a hex digit or half an escape would.

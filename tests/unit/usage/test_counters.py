@@ -7,6 +7,7 @@ from fairtrial.usage.conflicts import Conflict, as_counts, compare, contradictio
 from fairtrial.usage.counters import (
     CUT,
     INT64_MAX,
+    NO_FINAL,
     NOT_IN_WIRE,
     Counters,
     Reported,
@@ -69,11 +70,12 @@ def test_a_sum_is_missing_if_any_part_is():
     assert (total.lacking["output"], total.at_least["output"]) == (1, 7)
 
 
-def test_what_was_seen_before_a_cut_is_a_lower_bound_and_no_count():
-    cut = Usage("incomplete", CUT, Counters(all_input=100, output=1))
+@pytest.mark.parametrize("reason", [CUT, NO_FINAL])
+def test_what_was_seen_before_the_last_word_is_a_lower_bound_and_no_count(reason: str):
+    cut = Usage("incomplete", reason, Counters(all_input=100, output=1))
     total = add([_usage(all_input=10, output=3), cut])
     assert total.counters.all_input is None
-    assert total.counters.reason("output") == CUT
+    assert total.counters.reason("output") == reason
     assert total.at_least["all_input"] == 110
 
 

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fairtrial.usage.counters import CUT, NO_FINAL, Semantics
@@ -203,6 +203,25 @@ def test_a_running_usage_is_final_only_with_the_end(answers: Answers):
     assert (cut.usage.state, cut.usage.counters.output) == ("incomplete", 2)
     whole = answers.read("openaiChat", sse(*running, "[DONE]"))
     assert (whole.usage.state, whole.usage.counters.output) == ("complete", 2)
+
+
+def test_a_usage_without_choices_is_final(answers: Answers):
+    facts = answers.read("openaiChat", sse(CHAT[1], CHAT[3]))
+    assert (facts.usage.state, facts.usage.counters.output) == ("complete", 50)
+
+
+def test_after_a_first_token_items_are_not_read(answers: Answers):
+    damaged = 'not JSON\n\nevent: response.output_item.done\ndata: {"type": '
+    stream = sse(*RESPONSES[:4]) + b"event: response.output_item.done\ndata: " + damaged.encode() + b"\n\n"
+    facts = answers.read("openaiResponses", stream + sse(RESPONSES[-1]))
+    assert (facts.problem, facts.usage.state) == ("", "complete")
+
+
+def test_a_usage_of_any_size_is_kept_small(answers: Answers):
+    usage = {**CHAT_USAGE, **{f"field_{n}": "x" * 1000 for n in range(500)}, "deep": [[[[[[[1]]]]]]], "big": 2**70}
+    facts = answers.read("openaiChat", json.dumps({**WHOLE["openaiChat"], "usage": usage}).encode())
+    assert facts.usage.counters.output == 50
+    assert len(json.dumps(facts.usage.raw)) < 20_000
 
 
 def test_output_is_a_sum_and_the_last_one_counts(answers: Answers):
@@ -433,7 +452,8 @@ _ANY = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
+@example(values=[{"output": None, "status": []}], status=200)
 @given(
     values=st.lists(st.dictionaries(_KEYS, _ANY, max_size=5), min_size=1, max_size=3),
     status=st.sampled_from([200, 500]),

@@ -14,7 +14,7 @@ _JSON = st.recursive(
 )
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     values=st.lists(st.dictionaries(st.text(max_size=3), _JSON, max_size=3), max_size=5),
     size=st.integers(1, 50),

@@ -1,7 +1,7 @@
 """Server-sent events come out the same however the stream is cut."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fairtrial.wires.sse import Decoder, Event
@@ -42,12 +42,13 @@ _LINES = st.sampled_from(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     stream=st.lists(_LINES, max_size=30).map(lambda lines: "".join(lines).encode()),
     cuts=st.lists(st.integers(0, 400), max_size=12),
     limit=st.sampled_from([20, 64, 1000]),
 )
+@example(stream=b"event: edata: data: data: \r", cuts=[1], limit=20)
 def test_any_chunking_gives_the_same_events(stream: bytes, cuts: list[int], limit: int):
     edges = sorted({min(cut, len(stream)) for cut in cuts})
     chunks = [stream[start:end] for start, end in zip([0, *edges], [*edges, len(stream)], strict=True)]
