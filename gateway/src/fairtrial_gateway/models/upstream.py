@@ -81,7 +81,7 @@ class Upstream:
             answer = await self._client().post(
                 URL(call.url + call.target, encoded=True),
                 data=call.body,
-                headers=CIMultiDict((text(name), text(value)) for name, value in call.headers),
+                headers=_headers(call.headers),
                 skip_auto_headers=_NO_DEFAULTS,
                 allow_redirects=False,
                 proxy=self._settings.proxy or None,
@@ -122,6 +122,12 @@ class _Http1Answer:
     def close(self) -> None:
         """A whole answer leaves its connection for the next call; any other takes it along."""
         self._answer.close() if not self._answer.content.is_eof() else self._answer.release()
+
+
+def _headers(pairs: RawHeaders) -> "CIMultiDict[str]":
+    """Headers in order. A repeated one takes the case of its first: the library takes another case for an update."""
+    cases: dict[bytes, bytes] = {}
+    return CIMultiDict((text(cases.setdefault(name.lower(), name)), text(value)) for name, value in pairs)
 
 
 def text(raw: bytes) -> str:
