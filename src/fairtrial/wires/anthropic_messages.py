@@ -33,7 +33,7 @@ class _Account:
     def __init__(self) -> None:
         self.seen = reading.Seen()
 
-    def wants(self, name: str) -> bool:
+    def wants(self, name: str, _data: str) -> bool:
         return name not in {"ping", "content_block_stop"} and not (
             self.seen.first_usable and name in {"content_block_delta", "content_block_start"}
         )

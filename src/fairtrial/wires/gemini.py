@@ -98,7 +98,7 @@ class _Account:
     def __init__(self) -> None:
         self.seen = reading.Seen()
 
-    def wants(self, _name: str) -> bool:
+    def wants(self, _name: str, _data: str) -> bool:
         return True
 
     def event(self, _name: str, value: dict[str, Any]) -> None:

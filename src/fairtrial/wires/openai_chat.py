@@ -26,8 +26,10 @@ class _Account:
         self.seen = reading.Seen()
         self._finished = False  # a choice has told why it ended
 
-    def wants(self, _name: str) -> bool:
-        return True
+    def wants(self, _name: str, data: str) -> bool:
+        """Once a token was seen, not what only goes on. Within a text its quotes are escaped, so keys are keys."""
+        goes_on = '"finish_reason":null' in data and ('"usage":null' in data or '"usage"' not in data)
+        return not (self.seen.first_usable and goes_on and '"error"' not in data)
 
     def event(self, name: str, value: dict[str, Any]) -> None:
         seen = self.seen

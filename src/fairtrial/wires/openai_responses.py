@@ -21,7 +21,7 @@ class _Account:
     def __init__(self) -> None:
         self.seen = reading.Seen()
 
-    def wants(self, name: str) -> bool:
+    def wants(self, name: str, _data: str) -> bool:
         """Once a token was seen, only what begins and ends a response: items can be large."""
         return not self.seen.first_usable or name.count(".") < 2  # noqa: PLR2004 — "response.completed"
 

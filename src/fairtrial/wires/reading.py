@@ -56,8 +56,8 @@ class Account(Protocol):
 
     seen: Seen
 
-    def wants(self, name: str, /) -> bool:
-        """Whether a stream's event of that name must be read. A cheap filter: when in doubt, yes."""
+    def wants(self, name: str, data: str, /) -> bool:
+        """Whether a stream's event of that name must be parsed. A cheap filter: when in doubt, yes."""
 
     def event(self, name: str, value: dict[str, Any], /) -> None:
         """Take one object of a stream."""
@@ -127,7 +127,7 @@ class AnswerReader:
             self._problem = self._problem or "an event is too large to read"
         elif event.data.strip() == "[DONE]":
             self._account.event("[DONE]", {})
-        elif self._account.wants(event.name):
+        elif self._account.wants(event.name, event.data):
             self._object(event.data, event.name, unfinished=event.unfinished)
 
     def _object(self, data: bytes | str, name: str = "", *, unfinished: bool = False) -> None:

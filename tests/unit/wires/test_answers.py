@@ -210,6 +210,22 @@ def test_a_usage_without_choices_is_final(answers: Answers):
     assert (facts.usage.state, facts.usage.counters.output) == ("complete", 50)
 
 
+@pytest.mark.parametrize("separators", [(",", ":"), (", ", ": ")])
+def test_what_only_goes_on_hides_nothing(separators: tuple[str, str], answers: Answers):
+    text = 'it said "finish_reason":null,"usage":null'
+    events = [
+        _chunk(choices=[{"delta": {"content": text}, "finish_reason": None}], usage=None),
+        _chunk(choices=[{"delta": {"content": text}, "finish_reason": None}]),
+        _chunk(choices=[{"delta": {"content": text}, "finish_reason": None}], usage=CHAT_USAGE),
+        _chunk(choices=[{"delta": {"content": text}, "finish_reason": "length"}]),
+    ]
+    compact = [json.dumps(each, separators=separators) for each in events]
+    facts = answers.read("openaiChat", sse(*compact))
+    assert (facts.stop_reason, facts.usage.counters.output) == ("length", 50)
+    error = json.dumps({**events[0], "error": {"code": "server_error"}}, separators=separators)
+    assert answers.read("openaiChat", sse(*compact, error)).error_type == "server_error"
+
+
 def test_after_a_first_token_items_are_not_read(answers: Answers):
     damaged = 'not JSON\n\nevent: response.output_item.done\ndata: {"type": '
     stream = sse(*RESPONSES[:4]) + b"event: response.output_item.done\ndata: " + damaged.encode() + b"\n\n"
