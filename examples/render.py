@@ -2,7 +2,7 @@
 
 A run names its images by digest, and digests differ from registry to registry; so the files in runs/ name an image
 without one, and this puts in the digests at hand. `candidateFrom: file` becomes the run's `candidate`, so that runs can
-share one; `filesFrom: folder` becomes a candidate's `files`, name by name.
+share one; `filesFrom: folder` becomes a candidate's `files`, name by name. A Deployment's images are pinned too.
 
     python -m examples.render --images images.json examples/runs | kubectl apply -f -
 
@@ -29,6 +29,9 @@ def render_file(file: Path, images: Mapping[str, str]) -> list[dict[str, Any]]:
                 place = file.parent / named
                 spec["candidate"] = yaml.safe_load(place.read_text())
             spec["candidate"] = completed(spec["candidate"], images, place)
+        if document.get("kind") == "Deployment":
+            for container in document["spec"]["template"]["spec"]["containers"]:
+                container["image"] = pinned(container["image"], images, file)
     return documents
 
 

@@ -14,10 +14,11 @@ from rich.table import Table
 
 import local_cluster
 from examples import render
-from examples.demo import tries
+from examples.demo import models, tries
 from examples.demo.install import ROOT, RUN_NAMESPACE, Target, existing_store, install
 from fairtrial.cli.kubectl import Kubectl
 from fairtrial.cli.watch import COLOURS, until_recorded
+from local_cluster.images import PROVIDER as SCRIPTED_PROVIDER
 from local_cluster.progress import say, step
 
 # One of each kind of end, small enough for two cores; `make test` runs all of examples/runs.
@@ -39,11 +40,15 @@ def main() -> None:
     parser.add_argument(
         "--try", action="store_true", dest="locally", help="without a cluster: not isolated, not evidence"
     )
+    parser.add_argument(
+        "--agent", metavar="NAME", help="let this agent of examples/agents solve a task, with a scripted model"
+    )
     parser.add_argument("--values", help="chart values with your images by digest (needed with --context)")
     arguments = parser.parse_args()
     if arguments.locally:
         sys.exit(tries.run())
-    target = _own_cluster(arguments.context, arguments.values) if arguments.context else local_target()
+    also = (arguments.agent, SCRIPTED_PROVIDER) if arguments.agent else ()
+    target = _own_cluster(arguments.context, arguments.values) if arguments.context else local_target(also)
     install(target)
     kubectl = Kubectl(target.context, RUN_NAMESPACE)
     with step("remove the runs and tasks of an earlier demo; its records stay in the store"):
@@ -51,16 +56,19 @@ def main() -> None:
         kubectl.run("delete", "benchmarkruns", "--selector", f"{DEMO_LABEL}=true", "--wait=true", "--timeout=120s")
         kubectl.run("delete", "benchmarktasks", "--ignore-not-found", *map(object_name, example_tasks()))
     push_tasks(target)
-    runs = example_runs(target.images)
+    if arguments.agent:
+        models.declare(kubectl, models.deploy(target, models.SCRIPTS / "parse-defect.yaml"))
+    runs = [agent_run(target.images, arguments.agent)] if arguments.agent else example_runs(target.images)
     with step(f"apply {len(runs)} example runs with kubectl"):
         kubectl.apply(yaml.safe_dump_all(runs))
     say("  wait for every run's record")
-    _report(target, until_recorded(kubectl, f"{DEMO_LABEL}=true", timeout_seconds=900))
+    ended = until_recorded(kubectl, f"{DEMO_LABEL}=true", timeout_seconds=900)
+    _report(target, ended)
 
 
-def local_target() -> Target:
+def local_target(also: tuple[str, ...] = ()) -> Target:
     """The local cluster, started or found, with its kubectl and helm first on this process's PATH."""
-    cluster = local_cluster.up(with_images=True)
+    cluster = local_cluster.up(with_images=True, also=also)
     os.environ.update(cluster.environment())
     os.environ["PATH"] = f"{cluster.bin_dir}{os.pathsep}{os.environ['PATH']}"
     return target_of(cluster)
@@ -147,10 +155,22 @@ def evaluator_image(task: Path) -> str:
 def example_runs(images: dict[str, str], names: tuple[str, ...] = DEMO_RUNS) -> list[dict[str, Any]]:
     """The example runs with every image pinned to the digests at hand, labelled as the demo's."""
     files = [ROOT / "examples" / "runs" / f"{name}.yaml" for name in names]
-    runs = [run for file in files for run in render.render_file(file, images)]
-    for run in runs:
-        run["metadata"].setdefault("labels", {})[DEMO_LABEL] = "true"
-    return runs
+    return [_labelled(run) for file in files for run in render.render_file(file, images)]
+
+
+def agent_run(images: dict[str, str], name: str) -> dict[str, Any]:
+    """The example run of a real agent, with its image pinned, labelled as the demo's."""
+    file = ROOT / "examples" / "agents" / name / "run.yaml"
+    if not file.exists():
+        known = ", ".join(sorted(path.parent.name for path in file.parents[1].glob("*/run.yaml")))
+        raise SystemExit(f"error: no agent {name!r} in examples/agents; there are {known}.")
+    (run,) = render.render_file(file, images)
+    return _labelled(run)
+
+
+def _labelled(run: dict[str, Any]) -> dict[str, Any]:
+    run["metadata"].setdefault("labels", {})[DEMO_LABEL] = "true"
+    return run
 
 
 def _report(target: Target, runs: list[dict[str, Any]]) -> None:
