@@ -42,6 +42,8 @@ class UsageSemantics(Model):
     """Whether the provider's input count already holds the cached tokens."""
     reasoning_inside_output: Annotated[bool, Field(strict=True)]
     """Whether the provider's output count already holds the reasoning tokens."""
+    details_left_out_when_zero: Annotated[bool, Field(strict=True)] = False
+    """Whether the provider leaves cached, cache write and reasoning counts out where they are zero, as Gemini does."""
 
 
 class Prices(Model):
@@ -86,7 +88,9 @@ class ModelProviderSpec(Model):
         Field(max_length=1024),
         matching(r"https?://[^\s/?#@]+(?:/[^\s?#]*)?", "url must be http(s)://host[:port][/path] without credentials."),
     ]
-    """Base address of the provider."""
+    """Base address of the provider, without /v1: calls bring their own path."""
+    http_version: Literal["1.1", "2"] = "1.1"
+    """HTTP version that the provider is spoken to in."""
     wire: Literal["anthropicMessages", "openaiChat", "openaiResponses", "gemini"]
     """Wire protocol that the provider speaks."""
     credential_secret_ref: SecretKeyRef

@@ -42,8 +42,7 @@ class Provider:
     def semantics(self) -> Semantics:
         """How it counts."""
         usage = self.spec.usage
-        zero_left_out = getattr(usage, "details_left_out_when_zero", False)
-        return Semantics(usage.cached_inside_input, usage.reasoning_inside_output, zero_left_out)
+        return Semantics(usage.cached_inside_input, usage.reasoning_inside_output, usage.details_left_out_when_zero)
 
     @property
     def secrets(self) -> dict[str, bytes] | None:

@@ -230,7 +230,7 @@ def forwarded(live: Live, body: bytes) -> upstream.Call:
         target=f"{path}?{kept}" if kept else path,
         headers=upstream_headers(spec.wire, live.request.raw_headers, live.party.provider.credential),
         body=body,
-        http2=getattr(spec, "http_version", "1.1") == "2",
+        http2=spec.http_version == "2",
     )
 
 
