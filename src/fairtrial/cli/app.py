@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fairtrial.cli import task
+from fairtrial.cli import adapter, task
 
 app = typer.Typer(
     name="fairtrial",
@@ -15,6 +15,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(task.app, name="task")
+app.add_typer(adapter.app, name="adapter")
 
 
 Run = Annotated[str, typer.Argument(help="Name of the BenchmarkRun.", metavar="RUN")]

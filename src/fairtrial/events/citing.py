@@ -6,7 +6,7 @@ from collections.abc import Iterable
 READ_CHARACTERS = 1024 * 1024  # of an output; what comes later is not looked at
 MOST = 200
 # Every repetition is bounded or ends at a character that it can't contain, so that no text takes long.
-_SEARCHED = re.compile(r"^([^\s:][^:\n]{0,300}):[0-9]{1,9}[:-]", re.MULTILINE)
+_SEARCHED = re.compile(r"^([^\s:][^:\n]{0,300}):[0-9]{1,9}:", re.MULTILINE)
 _DIAGNOSED = re.compile(
     r'^[ \t]{0,16}File "([^"\n]{1,300})", line [0-9]{1,9}'
     r"|^([^\s:()][^:()\n]{0,300})(?::[0-9]{1,9}:[0-9]{1,9}:|\([0-9]{1,9},[0-9]{1,9}\):)"
@@ -16,7 +16,7 @@ _DIAGNOSED = re.compile(
 
 
 def searched(output: str) -> tuple[str, ...]:
-    """The files that lines like `path:12:text` or `path:12-text` name."""
+    """The files that lines like `path:12:text` name; the lines around a match are of the same files."""
     return _unique(found.group(1) for found in _SEARCHED.finditer(output[:READ_CHARACTERS]))
 
 

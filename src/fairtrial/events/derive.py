@@ -15,7 +15,8 @@ A result with status error and without a code has failed, if the code must be th
 
 Files inspected. Of calls with a result that did not fail: the paths of read_file (direct_read); the files that
 well-known programs print (direct_read, or search_result for grep and its like); the paths that a search's output shows
-lines of (search_result); those that a command's output names with a line (diagnostic). A read that surely showed a file
+lines of (search_result). Of commands, also of those that failed: the paths that the output names with a line
+(diagnostic). A read that surely showed a file
 but names none is unattributed. Listings do not count, and neither do edits.
 
 Files modified. Of the same calls: the paths of edit_file and write_file, and the files that well-known programs write.
@@ -112,6 +113,8 @@ class Interactions:
             self._looked.returned(event)
             if event.capability in _USEFUL:
                 self._at("useful", event)
+        elif not programs.searches(event.detail.command):
+            self._looked.diagnosed(event)
         if event.capability == model.RUN_TESTS:
             self._tested(event, call or event)
 
@@ -200,7 +203,7 @@ class Interactions:
             return Measure("missing", reason="The harness wrote nothing that could be read.")
         if value is None and name in _MOMENTS:
             happened = _MOMENTS[name] in self._happened
-            why = "Neither the recorder nor the harness tells when." if happened else "It did not happen."
+            why = "Neither the recorder nor the harness tells when." if happened else "The events show none."
             return Measure("not_applicable", reason=why)
         if value is None:
             return Measure("missing", reason="The stream has none.")

@@ -1,7 +1,7 @@
 """Which files an agent looked into and changed, from the results of its tool calls. The rules are in `derive`."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -47,7 +47,7 @@ class Paths:
 
 @dataclass
 class Looked:
-    """What the calls that did not fail have shown and changed."""
+    """What calls have shown and changed."""
 
     inspected: Paths = field(default_factory=Paths)
     modified: Paths = field(default_factory=Paths)
@@ -76,9 +76,14 @@ class Looked:
             hits = dict.fromkeys((*found.searched, *(detail.cited if by_search else ())))
             self._shown(event, hits, "search_result", unattributed=0)
         if not by_search:
-            cited = [path for path in detail.cited if path not in found.direct]
-            self._shown(event, cited, "diagnostic", unattributed=0)
+            self.diagnosed(event, besides=found.direct)
         self._changed(found.written, event.capability, unattributed=found.unnamed_writes)
+
+    def diagnosed(self, event: Event, besides: Sequence[str] = ()) -> None:
+        """Take the files that the output of a command names with a line: it shows them also where it has failed."""
+        if event.detail.command:
+            cited = [path for path in event.detail.cited if path not in besides]
+            self._shown(event, cited, "diagnostic", unattributed=0)
 
     def _shown(self, event: Event, paths: Iterable[str], by: str, *, unattributed: int) -> None:
         paths = tuple(paths)

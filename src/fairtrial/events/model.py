@@ -43,8 +43,8 @@ class Trial:
     """What all events of one run share: which trial, what was compared, which model it used."""
 
     trial_id: str = NOT_APPLICABLE
-    candidate: dict[str, str] | Maybe = NOT_APPLICABLE  # harness, version, config_hash
-    model: dict[str, str] | Maybe = NOT_APPLICABLE  # provider, id, parameters_hash
+    candidate: dict[str, str] | None = None  # harness, version, config_hash
+    model: dict[str, str] | None = None  # provider, id, parameters_hash
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,8 @@ def as_json(event: Event, trial: Trial) -> dict[str, Any]:
     """The event as it is stored. Its keys are snake_case, since the schema is the published one."""
     return {
         "trial_id": trial.trial_id,
-        "candidate": trial.candidate,
-        "model": trial.model,
+        "candidate": trial.candidate or NOT_APPLICABLE,
+        "model": trial.model or NOT_APPLICABLE,
         "event": {name: getattr(event, name) for name in _FIELDS},
         "detail": detail_json(event.detail),
     }

@@ -154,7 +154,7 @@ class Adapter:
     lacks: dict[str, str] = field(default_factory=dict)  # a metric of derive → why the harness does not give it
     test_commands: list[str] = field(default_factory=list)  # beyond the known runners: `make check`, `./run-tests`
     redact_previews: bool = False
-    trial: dict[str, Any] = field(default_factory=dict)  # what `model.Trial` holds
+    trial: model.Trial = field(default_factory=model.Trial)
 
     def tells(self, metric: str, read: Collection[str]) -> bool:
         """Whether a rule of the sources that were read gives what `metric` of `measures.Interaction` is made from."""
