@@ -1,0 +1,110 @@
+"""Real agents solve a task in a pod, by a scripted model behind the gateway; what they used is known to the token."""
+
+import json
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import pytest
+import yaml
+
+from examples.demo import __main__ as demo
+from examples.demo import models
+from local_cluster import cluster as local
+from local_cluster import images
+from tests.e2e.conftest import Run, World
+
+AGENTS = tuple(image.name.removeprefix("agent-") for image in images.on_request() if image.name != images.PROVIDER)
+PRICES = {"uncached_input": Decimal(3), "cached_input": Decimal("0.30"), "output": Decimal(15)}  # of a million tokens
+KEY = "a-key-that-only-the-gateway-has"
+
+
+class Agents:
+    """Every agent's run, applied at once, each on a model of its own name, by which the provider's log tells them."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.url = models.deploy(world.target, models.SCRIPTS / "parse-defect.yaml")
+        for name in AGENTS:
+            world.kubectl.apply(yaml.safe_dump_all(self._objects(name)))
+        self._ended: dict[str, Run] = {}
+
+    def _objects(self, name: str) -> list[dict[str, Any]]:
+        run = demo.agent_run(self.world.target.images, name)
+        named = run["spec"]["network"]["modelProviderRef"]
+        secret, *providers = models.model_providers(self.url)
+        (provider,) = (one for one in providers if one["metadata"]["name"] == named["name"])
+        provider["metadata"]["name"] = named["name"] = f"model-{name}"
+        provider["spec"]["model"]["id"] = f"model-of-{name}"
+        return [secret, provider, run]
+
+    def ended(self, name: str) -> Run:
+        """An agent's run, once it is recorded."""
+        if name not in self._ended:
+            self._ended[name] = self.world.recorded(f"{name}-parse-defect", seconds=600)
+        return self._ended[name]
+
+    def record(self, name: str) -> dict[str, Any]:
+        """Its record."""
+        return self.world.record(self.ended(name))
+
+    def answers(self, name: str) -> list[dict[str, Any]]:
+        """What the provider says that it answered to this agent, without what it only counted."""
+        seen = models.answered(self.world.target, f"model-of-{name}")
+        return [one for one in seen if one["wire"] != "count_tokens"]
+
+
+@pytest.fixture(scope="module")
+def agents(world: World) -> Iterator[Agents]:
+    """Builds every agent's image, the first time for minutes."""
+    world.target.images.update(local.load_images([*AGENTS, images.PROVIDER]))
+    yield Agents(world)
+    world.kubectl.run("delete", "namespace", models.NAMESPACE, "--wait=false")
+
+
+def measured(value: dict[str, Any]) -> Any:
+    assert value["state"] == "measured", value
+    return value["value"]
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_an_agent_solves_the_task(agents: Agents, name: str) -> None:
+    run = agents.ended(name)
+
+    assert (run["status"]["outcome"], run["status"]["reason"]) == ("passed", "all_checks_passed")
+    assert agents.world.condition(run, "IsolationProven")["status"] == "True"
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_its_usage_is_what_the_provider_told_and_its_cost_follows(agents: Agents, name: str) -> None:
+    usage = agents.record(name)["usage"]
+
+    told = [one["usage"] for one in agents.answers(name)]
+    sums = {field: sum(one[field] for one in told) for field in told[0]}
+    assert measured(usage["modelCalls"]) == len(told)
+    assert measured(usage["uncachedInputTokens"]) == sums["uncached_input"]
+    assert measured(usage["cachedInputTokens"]) == sums["cached_input"]
+    assert measured(usage["outputTokens"]) == sums["output"]
+    assert measured(usage["reasoningTokens"]) == sums["reasoning"]
+    cost = sum(sums[field] * price for field, price in PRICES.items()) / 10**6
+    assert Decimal(measured(usage["cost"]).split()[0]) == cost
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_its_output_became_events(agents: Agents, name: str) -> None:
+    lines = agents.world.artifact(agents.ended(name), "agent/events.jsonl").splitlines()
+
+    events = [json.loads(line) for line in lines]
+    assert [event["sequence"] for event in events] == list(
+        range(events[0]["sequence"], len(events) + events[0]["sequence"])
+    )
+    assert {event["kind"] for event in events} >= {"tool_call", "tool_result"}
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_nobody_but_the_gateway_had_the_key(agents: Agents, name: str) -> None:
+    record = agents.record(name)
+
+    for artifact in record["artifacts"]:
+        assert KEY.encode() not in agents.world.artifact(agents.ended(name), artifact["name"])
+    assert KEY not in json.dumps(record)
