@@ -3,11 +3,14 @@
 import json
 import subprocess
 from collections.abc import Callable
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from fairtrial_gateway.models.settings import ModelSettings
+from fairtrial_gateway.settings import Settings
 
 from local_cluster import binaries
 
@@ -105,9 +108,69 @@ def test_the_operator_cannot_make_or_remove_what_people_submit(objects: list[Obj
             assert set(rule["verbs"]) == {"get", "list", "watch", "patch"}
 
 
-def test_the_gateway_may_only_check_tokens_and_read_runs(objects: list[Object]) -> None:
+def test_the_gateway_reads_runs_and_providers_and_no_secret_unless_told(objects: list[Object]) -> None:
     found = {(r, v) for rule in rules(objects, "fairtrial-gateway") for r in rule["resources"] for v in rule["verbs"]}
-    assert found == {("tokenreviews", "create"), ("benchmarkruns", "get")}
+    assert found == {
+        ("tokenreviews", "create"),
+        ("benchmarkruns", "get"),
+        ("modelproviders", "get"),
+        ("endpointslices", "list"),
+    }
+    resources = {
+        r
+        for kind in ("ClusterRole", "Role")
+        for o in of_kind(objects, kind)
+        for x in o["rules"]
+        for r in x["resources"]
+    }
+    assert "secrets" not in resources
+
+
+def test_the_gateway_reads_the_named_secrets_of_each_namespace_and_no_other(
+    template: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    named = [("a", "one"), ("b", "two"), ("a", "three"), ("a", "one")]
+    values = changed("gateway.providerSecrets", [{"namespace": ns, "name": name} for ns, name in named])
+    made = [found for found in yaml.safe_load_all(template(values).stdout) if found]
+    roles = {o["metadata"]["namespace"]: o["rules"] for o in of_kind(made, "Role") if "namespace" in o["metadata"]}
+    bindings = [o for o in of_kind(made, "RoleBinding") if "namespace" in o["metadata"]]
+
+    right = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}
+    assert roles == {
+        "a": [right | {"resourceNames": ["one", "three"]}],
+        "b": [right | {"resourceNames": ["two"]}],
+    }
+    assert {o["metadata"]["namespace"] for o in bindings} == {"a", "b"}
+    subject = {"kind": "ServiceAccount", "name": "fairtrial-gateway", "namespace": "system"}
+    assert all(o["subjects"] == [subject] for o in bindings)
+
+
+def test_the_gateway_takes_every_setting_that_the_chart_gives_it(objects: list[Object]) -> None:
+    (container,) = pod_specs(objects)["fairtrial-gateway"]["containers"]
+    env = {one["name"]: one.get("value", "") for one in container["env"]}
+    given = {name.removeprefix("FAIRTRIAL_GATEWAY_").lower() for name in env if name.startswith("FAIRTRIAL_GATEWAY_")}
+    known = {field.name for kind in (ModelSettings, Settings) for field in fields(kind)}
+    assert given <= known
+    settings = ModelSettings.from_env(env)
+    assert (settings.service, settings.namespace, settings.replicas) == ("fairtrial-gateway", "system", 2)
+    assert settings == replace(ModelSettings(), service="fairtrial-gateway", namespace="system", replicas=2)
+
+
+def test_the_spool_is_larger_than_what_is_written_and_a_run_meets_one_replica(objects: list[Object]) -> None:
+    (spool,) = [v for v in pod_specs(objects)["fairtrial-gateway"]["volumes"] if v["name"] == "spool"]
+    assert int(spool["emptyDir"]["sizeLimit"]) > ModelSettings().spool_bytes
+    (service,) = [o for o in of_kind(objects, "Service") if o["metadata"]["name"] == "fairtrial-gateway"]
+    assert service["spec"]["sessionAffinity"] == "ClientIP"
+
+
+def test_where_the_gateway_may_go_is_narrowed_where_asked(
+    template: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    rule = {"to": [{"ipBlock": {"cidr": "203.0.113.0/24"}}], "ports": [{"port": 443, "protocol": "TCP"}]}
+    made = [o for o in yaml.safe_load_all(template(changed("networkPolicy.gatewayEgress", [rule])).stdout) if o]
+    (policy,) = [p for p in of_kind(made, "NetworkPolicy") if p["metadata"]["name"] == "fairtrial-gateway"]
+    assert policy["spec"]["policyTypes"] == ["Ingress", "Egress"]
+    assert policy["spec"]["egress"] == [rule]
 
 
 def test_every_right_has_its_reason_beside_it() -> None:
@@ -178,6 +241,11 @@ def changed(path: str, value: Any) -> dict[str, Any]:
         ("operator.replicas", 0),
         ("operator.namespaceSelector", "no-value"),
         ("gateway.maxArtifactBytes", "1GB"),
+        ("gateway.spool", {"bytes": 1}),
+        ("gateway.models", {"queueSeconds": 0}),
+        ("gateway.models", {"querySeconds": 1}),
+        ("gateway.providerSecrets", [{"namespace": "a"}]),
+        ("gateway.providerSecrets", [{"namespace": "a", "name": "*"}]),
         ("isolation.probes", [{"name": "x", "kind": "icmp", "host": "h", "port": 1}]),
         ("isolation.probes", [{"name": "x", "kind": "tcp", "host": "hh", "port": 70000}]),
     ],
