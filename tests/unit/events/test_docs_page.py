@@ -15,7 +15,7 @@ from fairtrial.api.adapter import Adapter
 
 REPOSITORY = Path(__file__).parents[3]
 PAGE = (REPOSITORY / "docs" / "adapters.md").read_text()
-EXAMPLE = REPOSITORY / "examples" / "agents" / "worked-example"
+EXAMPLE = REPOSITORY / "examples" / "adapters" / "scribe"
 _BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -30,7 +30,7 @@ BLOCKS = [Block(found[1], found[2] or "", found[3]) for found in _BLOCK.finditer
 
 
 def test_the_page_can_be_followed_word_for_word(tmp_path):
-    folder = tmp_path / "worked-example"
+    folder = tmp_path / "scribe"
     shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("candidate.yaml"))
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     said, followed = "", 0
