@@ -1,7 +1,8 @@
 """A provider that speaks HTTP/2, with or without TLS, and does what a test says."""
 
 import asyncio
-import datetime
+import contextlib
+import datetime as dt
 import ipaddress
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -89,10 +90,8 @@ class ServerConnection(asyncio.Protocol):
         self.flush()
 
     async def _answer(self, call: Call) -> None:
-        try:
+        with contextlib.suppress(h2.exceptions.ProtocolError):
             await self.provider.answer(call)
-        except h2.exceptions.ProtocolError:
-            pass
 
     def flush(self) -> None:
         if self.transport:
@@ -128,15 +127,15 @@ def certificate(folder: Path, *, alpn: list[str]) -> tuple[ssl.SSLContext, Path]
     """A server's TLS with a certificate of its own, and the file to trust it by."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
-    now = datetime.datetime.now(datetime.UTC)
+    now = dt.datetime.now(dt.UTC)
     made = (
         x509.CertificateBuilder()
         .subject_name(name)
         .issuer_name(name)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(minutes=5))
-        .not_valid_after(now + datetime.timedelta(hours=1))
+        .not_valid_before(now - dt.timedelta(minutes=5))
+        .not_valid_after(now + dt.timedelta(hours=1))
         .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
         .sign(key, hashes.SHA256())

@@ -24,8 +24,10 @@ from tests.integration.models.world import (
     raw,
     sse,
     whole,
-    world as make_world,
     zipped,
+)
+from tests.integration.models.world import (
+    world as make_world,
 )
 
 REQUEST = json.dumps({"model": MODEL, "stream": True, "max_tokens": 1, "messages": []}).encode()

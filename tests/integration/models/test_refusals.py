@@ -19,6 +19,8 @@ from tests.integration.models.world import (
     raw,
     sse,
     whole,
+)
+from tests.integration.models.world import (
     world as make_world,
 )
 

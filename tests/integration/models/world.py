@@ -5,6 +5,7 @@ can be away, and providers that answer byte by byte as a test says.
 import asyncio
 import base64
 import gzip
+import io
 import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -263,8 +264,6 @@ class World:
 
     def frames(self, page: Exchange) -> list[Frame]:
         """The stored journal of an exchange; whole."""
-        import io  # noqa: PLC0415
-
         key = next(k for k in self.store.objects if k.endswith(f"/{page.exchange}/exchange.ftj"))
         reader = FrameReader(io.BytesIO(self.store.objects[key]))
         found = list(reader)

@@ -47,7 +47,7 @@ class ModelSettings:
         for each in fields(cls):
             name = PREFIX + each.name.upper()
             if text := env.get(name):
-                found[each.name] = _value(name, text, type(each.default))
+                found[each.name] = _value(name, text, each.type)
         return replace(cls(), **found)  # type: ignore[arg-type]
 
     @property
@@ -56,7 +56,7 @@ class ModelSettings:
         return Path(self.spool_dir)
 
 
-def _value(name: str, text: str, kind: type) -> str | int | float:
+def _value(name: str, text: str, kind: object) -> str | int | float:
     if kind is str:
         return text
     try:

@@ -1,0 +1,87 @@
+"""When a run may not spend more, and what a usage comes to at least."""
+
+from decimal import Decimal
+
+import pytest
+from fairtrial_gateway.models.budgets import Spent, over, prices_of, spent_on, tokens_at_least
+from fairtrial_gateway.models.parties import Budget, Provider
+from fairtrial_gateway.models.routes import budget_of
+
+from fairtrial.api.provider import ModelProviderSpec
+from fairtrial.usage.counters import Counters, Usage
+
+
+def provider(**spec: object) -> Provider:
+    raw = {
+        "url": "https://api.example.org",
+        "wire": "openaiChat",
+        "credentialSecretRef": {"name": "s", "key": "k"},
+        "model": {"id": "m"},
+        "usage": {"cachedInsideInput": True, "reasoningInsideOutput": True},
+        "pricing": {
+            "snapshot": "s1",
+            "currency": "EUR",
+            "effectiveDate": "2026-01-01",
+            "perMillionTokens": {"input": "2", "output": "10"},
+        },
+    }
+    return Provider("ns", "p", "uid", ModelProviderSpec.model_validate(raw | spec), "credential")
+
+
+SPENT = {"a": Spent(60, Decimal("0.25")), "b": Spent(40, Decimal("0.25"))}
+
+
+@pytest.mark.parametrize(
+    ("budget", "refusal"),
+    [
+        (Budget(), None),
+        (Budget(calls=3), None),
+        (Budget(calls=2), "budget_calls"),
+        (Budget(tokens=101), None),
+        (Budget(tokens=100), "budget_tokens"),
+        (Budget(cost=Decimal("0.51")), None),
+        (Budget(cost=Decimal("0.5")), "budget_cost"),
+        (Budget(calls=2, tokens=1, cost=Decimal(0)), "budget_calls"),
+    ],
+)
+def test_a_budget_is_used_up_when_nothing_is_left_of_it(budget, refusal):
+    found = over(budget, SPENT, provider())
+
+    assert (found and found.refusal) == refusal
+    assert found is None or "budget_exhausted" in found.message
+
+
+def test_money_without_prices_is_refused_rather_than_guessed():
+    assert over(Budget(cost=Decimal(9)), {}, provider(pricing=None)).refusal == "budget_cost"
+
+
+@pytest.mark.parametrize(
+    ("counters", "tokens"),
+    [
+        (Counters(), 0),
+        (Counters(all_input=10, output=5), 15),
+        (Counters(uncached_input=3, cached_input=4, cache_write=5, output=1), 13),
+        (Counters(all_input=12, uncached_input=3, cached_input=4, cache_write=5), 12),
+        (Counters(output=5, reasoning=3), 5),
+        (Counters(output=5, reasoning=3, reasoning_inside_output=False), 8),
+        (Counters(total=20, output=5), 20),
+    ],
+)
+def test_tokens_are_counted_once_and_as_far_as_they_are_known(counters, tokens):
+    assert tokens_at_least(counters) == tokens
+
+
+def test_a_part_of_a_usage_has_its_price_all_the_same():
+    usage = Usage("incomplete", "cut", Counters(all_input=500_000, uncached_input=500_000))
+
+    assert spent_on(usage, prices_of(provider())) == Spent(500_000, Decimal(1))
+    assert spent_on(usage, None) == Spent(500_000, Decimal(0))
+
+
+def test_a_runs_limits_become_its_budget():
+    assert budget_of({"modelCalls": 3, "modelTokens": 5, "modelCost": "0.10"}) == Budget(3, 5, Decimal("0.10"))
+    assert not budget_of({"wallSeconds": 3}).limited
+
+
+def test_a_credential_is_never_shown():
+    assert "credential" not in repr(provider()).replace("credential_secret_ref", "")
