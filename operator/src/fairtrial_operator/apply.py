@@ -12,12 +12,15 @@ from fairtrial import names
 from fairtrial.api import BenchmarkRun
 from fairtrial.errors import Conflict, FairtrialError
 from fairtrial.evidence.objects import ObjectStore
+from fairtrial.usage.calls import ARTIFACT
 from fairtrial_operator import metrics, pods
 from fairtrial_operator.cache import Key, Object, key_of
+from fairtrial_operator.collect import collect
 from fairtrial_operator.kube import EVENTS, PODS, RUNS, AlreadyExists, ApiError, Forbidden, Invalid, Kube, NotFound
 from fairtrial_operator.observe import Notes, Observer
 from fairtrial_operator.seen import (
     Action,
+    CollectCalls,
     CreatePod,
     DeletePod,
     Event,
@@ -63,6 +66,9 @@ class Applier:
             case DeletePod(pod=pod, force=force):
                 left = await self._kube.delete(PODS, pod, grace=0 if force else None)
                 self._state.pods.put(left) if left is not None else self._state.pods.forget(key_of(pod))
+            case CollectCalls(final=final):
+                keys = self._observer.keys_of(run)
+                notes.reports[ARTIFACT] = await asyncio.to_thread(collect, self._store, keys, run, final=final)
             case StoreRecord(data=data):
                 notes.stored = await asyncio.to_thread(self._put_record, run, data)
 

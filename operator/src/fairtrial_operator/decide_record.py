@@ -6,8 +6,17 @@ from fairtrial.api import BenchmarkRun, Reason, RecordReference
 from fairtrial.api.conditions import RECORDED
 from fairtrial.evidence.record import Record, assemble
 from fairtrial_operator.draft import Draft
-from fairtrial_operator.seen import Decision, Event, Report, Seen, Stored, StoreRecord, WriteStatus
-from fairtrial_operator.stages import has_agent_report, has_evaluation_report, retry_or_release, write_or
+from fairtrial_operator.seen import CollectCalls, Decision, Event, Report, Seen, Stored, StoreRecord, WriteStatus
+from fairtrial_operator.stages import (
+    has_agent_report,
+    has_evaluation_report,
+    retry_or_release,
+    seconds_since,
+    write_or,
+)
+
+CALLS_PATIENCE_SECONDS = 60.0  # from the agent's end until every model call that began must have its page
+CALLS_AGAIN_SECONDS = 2.0
 
 
 def decide_record(run: BenchmarkRun, seen: Seen, now: datetime) -> Decision:
@@ -17,7 +26,10 @@ def decide_record(run: BenchmarkRun, seen: Seen, now: datetime) -> Decision:
         if report is not None and report.state != "present":
             # It was there when it was first read, and nothing in the store is ever deleted: it is out of reach.
             return _wait(run, seen, now, Stored(problem="unavailable", message=report.message))
-    record = record_of(run, agent, evaluation)
+    calls = seen.model_calls
+    if calls.state not in {"unread", "present"}:
+        return _decide_calls(run, seen, calls, now)
+    record = record_of(run, agent, evaluation, calls)
     if seen.stored is None:
         return Decision(StoreRecord(record.to_bytes()))
     if seen.stored.problem:
@@ -42,14 +54,28 @@ def wanted(run: BenchmarkRun, seen: Seen) -> tuple[Report | None, Report | None]
     return agent, seen.evaluation_report if has_evaluation_report(run.status) else None
 
 
-def record_of(run: BenchmarkRun, agent: Report | None, evaluation: Report | None) -> Record:
+def _decide_calls(run: BenchmarkRun, seen: Seen, calls: Report, now: datetime) -> Decision:
+    """Make the list of model calls; the gateway may still be reading answers whose agent is gone."""
+    since = run.status.timestamps.agent_finished
+    left = CALLS_PATIENCE_SECONDS - seconds_since(since, now) if since else 0.0
+    if calls.state in {"unavailable", "malformed"}:
+        return _wait(run, seen, now, Stored(problem="unavailable", message=calls.message))
+    if calls.state == "incomplete" and left > 0:
+        return Decision(again_after=min(left, CALLS_AGAIN_SECONDS))
+    return Decision(CollectCalls(final=left <= 0))
+
+
+def record_of(
+    run: BenchmarkRun, agent: Report | None, evaluation: Report | None, calls: Report | None = None
+) -> Record:
     """The record: from the status and the reports alone, so that assembling it again gives the same bytes."""
-    found = [report for report in (agent, evaluation) if report is not None]
+    found = [report for report in (agent, evaluation, calls) if report is not None]
     return assemble(
         run,
         agent.agent if agent else None,
         evaluation.evaluation if evaluation else None,
         tuple(report.artifact for report in found if report.artifact is not None),
+        calls.calls if calls else None,
     )
 
 

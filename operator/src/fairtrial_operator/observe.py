@@ -13,6 +13,7 @@ from fairtrial.documents import AgentReport, Artifact, EvaluationReport, load
 from fairtrial.errors import FairtrialError, InvalidInput, NotStored
 from fairtrial.evidence.layout import Layout, RunLayout
 from fairtrial.evidence.objects import ObjectStore
+from fairtrial.usage import calls
 from fairtrial_operator import pods, policies
 from fairtrial_operator.accept import NamespaceView, References
 from fairtrial_operator.cache import Cache, Key, Object
@@ -57,6 +58,9 @@ class Observer:
             agent_report = await self._report(run, AGENT_REPORT, notes)
         if _needs_evaluation_report(run, at_end=evaluator_at_end):
             evaluation_report = await self._report(run, EVALUATION_REPORT, notes)
+        model_calls = Report()
+        if _needs_model_calls(run):
+            model_calls = await self._report(run, calls.ARTIFACT, notes)
         return Seen(
             references=await self._references(run),
             settings=self._settings.pods,
@@ -66,6 +70,7 @@ class Observer:
             evaluator_node_lost=evaluator_lost,
             agent_report=agent_report,
             evaluation_report=evaluation_report,
+            model_calls=model_calls,
             refused=notes.refused,
             stored=notes.stored,
             finalizers=tuple(raw["metadata"].get("finalizers") or ()),
@@ -159,6 +164,8 @@ class Observer:
         try:
             if name == AGENT_REPORT:
                 return Report("present", agent=load(AgentReport, data, name=name), artifact=artifact)
+            if name == calls.ARTIFACT:
+                return Report("present", calls=load(calls.ModelCalls, data, name=name), artifact=artifact)
             return Report("present", evaluation=load(EvaluationReport, data, name=name), artifact=artifact)
         except InvalidInput as error:
             return Report("malformed", message=str(error), artifact=artifact)
@@ -197,6 +204,12 @@ def _needs_agent_report(run: BenchmarkRun, *, at_end: bool) -> bool:
     if not agent_over(status):
         return at_end and status.agent_pod is not None
     return has_agent_report(status) and (evaluation_over(status) or status.evaluator_pod is None)
+
+
+def _needs_model_calls(run: BenchmarkRun) -> bool:
+    status = run.status
+    called = status.provider is not None and status.agent_pod is not None
+    return called and not run.recorded and agent_over(status) and evaluation_over(status)
 
 
 def _needs_evaluation_report(run: BenchmarkRun, *, at_end: bool) -> bool:

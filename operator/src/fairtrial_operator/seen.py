@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from fairtrial.api import BenchmarkRunStatus
 from fairtrial.documents import AgentReport, Artifact, EvaluationReport
+from fairtrial.usage.calls import ModelCalls
 from fairtrial_operator.accept import References
 from fairtrial_operator.build import PodSettings
 
@@ -15,11 +16,12 @@ Role = Literal["agent", "evaluator"]
 
 @dataclass(frozen=True)
 class Report:
-    """A recorder's report in the store: not looked for, absent, there, unreadable, or out of reach."""
+    """A report in the store: not looked for, absent, there, unreadable, out of reach, or not complete yet."""
 
-    state: Literal["unread", "absent", "present", "malformed", "unavailable"] = "unread"
+    state: Literal["unread", "absent", "present", "malformed", "unavailable", "incomplete"] = "unread"
     agent: AgentReport | None = None
     evaluation: EvaluationReport | None = None
+    calls: ModelCalls | None = None
     artifact: Artifact | None = None  # the report itself, as stored
     message: str = ""
 
@@ -54,6 +56,7 @@ class Seen:
     evaluator_node_lost: bool = False
     agent_report: Report = field(default_factory=Report)
     evaluation_report: Report = field(default_factory=Report)
+    model_calls: Report = field(default_factory=Report)
     refused: Mapping[Role, Refused] = field(default_factory=dict)  # by this very reconciliation
     stored: Stored | None = None  # by this very reconciliation
     finalizers: Sequence[str] = ()
@@ -104,13 +107,20 @@ class WriteStatus:
 
 
 @dataclass(frozen=True)
+class CollectCalls:
+    """Make the list of the run's model calls and store it; `final` where calls without an end are not waited for."""
+
+    final: bool
+
+
+@dataclass(frozen=True)
 class StoreRecord:
     """Put the run's record, once and for ever."""
 
     data: bytes
 
 
-Action = Hold | Release | CreatePod | ReleasePod | DeletePod | WriteStatus | StoreRecord
+Action = Hold | Release | CreatePod | ReleasePod | DeletePod | WriteStatus | CollectCalls | StoreRecord
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from fairtrial import names
 from fairtrial.api.base import Line, Model, ObjectMeta, ObjectName, Word, immutable, matching, named
+from fairtrial.usage import money
 
 DecimalText = Annotated[
     str,
@@ -78,6 +79,23 @@ class Pricing(Model):
     """Service tier that the prices are for."""
     per_million_tokens: Prices
     """Prices of a million tokens."""
+
+    def prices_of(self, provider: str, model: str) -> money.Snapshot:
+        """The prices in the form that money is counted in."""
+        prices = self.per_million_tokens
+        return money.Snapshot(
+            snapshot=self.snapshot,
+            provider=provider,
+            model=model,
+            currency=self.currency,
+            effective_date=self.effective_date,
+            service_tier=self.service_tier,
+            input=prices.input,
+            cached_input=prices.cached_input,
+            cache_write=prices.cache_write,
+            output=prices.output,
+            reasoning=prices.reasoning,
+        )
 
 
 class ModelProviderSpec(Model):

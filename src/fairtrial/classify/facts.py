@@ -12,6 +12,7 @@ from fairtrial import names
 from fairtrial.api.run import BenchmarkRun, Category, PodFacts
 from fairtrial.classify.pods import OwnLimit, Trouble, own_limit, started, trouble
 from fairtrial.documents import AgentReport, EvaluationReport
+from fairtrial.usage.calls import ModelCalls
 
 Ending = Literal[
     "finished",
@@ -54,6 +55,10 @@ class Facts:
     negative_control_failed: bool = False
     tampering: bool = False
     category: Category | None = None  # of the first failed check
+    wrong_model: bool = False  # another model answered, or none was asked for but others
+    outage_at_once: bool = False  # the provider failed the last call, and no call before it had a usable answer
+    calls_lost: bool = False  # of a call that began nobody recorded the end
+    model_budget_used_up: bool = False  # a call was refused for that
     tags: tuple[str, ...] = ()  # kept in the record; no row looks at them
 
     @property
@@ -67,8 +72,13 @@ class Facts:
         return self.evaluation in ("passed", "failed") and not self.negative_control_failed
 
 
-def facts_of(run: BenchmarkRun, agent: AgentReport | None, evaluation: EvaluationReport | None) -> Facts:
-    """The facts of a run whose last pod has ended, from its status and the two reports."""
+def facts_of(
+    run: BenchmarkRun,
+    agent: AgentReport | None,
+    evaluation: EvaluationReport | None,
+    calls: ModelCalls | None = None,
+) -> Facts:
+    """The facts of a run whose last pod has ended, from its status, the two reports and its model calls."""
     status = run.status
     pod = (status.agent_pod and status.agent_pod.facts) or PodFacts(phase="Gone")
     evaluator = status.evaluator_pod and status.evaluator_pod.facts
@@ -95,7 +105,11 @@ def facts_of(run: BenchmarkRun, agent: AgentReport | None, evaluation: Evaluatio
         negative_control_failed=judgement is not None and judgement.negative_control == "failed",
         tampering=judgement is not None and _tampering(judgement),
         category=_category(judgement),
-        tags=_tags(ours, judgement, limit),
+        wrong_model=calls is not None and calls.wrong_model,
+        outage_at_once=calls is not None and calls.outage == "before_first_usable",
+        calls_lost=calls is not None and bool(calls.unfinished),
+        model_budget_used_up=calls is not None and bool(calls.budget),
+        tags=tuple(sorted({*_tags(ours, judgement, limit), *_call_tags(calls)})),
     )
 
 
@@ -173,6 +187,21 @@ def _category(evaluation: EvaluationReport | None) -> Category | None:
         return None
     known: dict[str, Category] = {word: word for word in get_args(Category)}
     return known.get(failed.category, "acceptance_failure")
+
+
+def _call_tags(calls: ModelCalls | None) -> tuple[str, ...]:
+    """Secondary facts about model calls."""
+    if calls is None:
+        return ()
+    found = {
+        f"model_{calls.budget}_used_up": bool(calls.budget),
+        "no_model_call": not calls.calls,
+        "wrong_model_refused": calls.refused.get("wrong_model", 0) > 0,
+        "wrong_parameter_refused": calls.refused.get("wrong_parameter", 0) > 0,
+        "provider_outage_at_the_end": calls.outage == "after_first_usable",
+        "credential_leaked": bool(calls.leaks),
+    }
+    return tuple(tag for tag, holds in found.items() if holds)
 
 
 def _tags(agent: AgentReport | None, evaluation: EvaluationReport | None, limit: OwnLimit | None) -> tuple[str, ...]:

@@ -158,6 +158,20 @@ TABLE: tuple[Row, ...] = (
         "Protected files were touched or results forged; whatever the checks say does not count.",
         category="prohibited_shortcut",
     ),
+    # --- the model that it was meant for ------------------------------------------------------------------------------
+    _invalid(
+        "wrong_model",
+        lambda f: f.wrong_model,
+        "wrong_configuration",
+        "Another model answered than the pinned one, or the candidate asked for others only.",
+        "harness_failure",
+    ),
+    _invalid(
+        "provider_outage",
+        lambda f: f.outage_at_once and not (f.judged and f.evaluation == "passed"),
+        "provider_outage",
+        "The model provider failed before the agent had its first usable answer.",
+    ),
     Row(
         "deadline",
         lambda f: f.ending == "deadline",
@@ -267,6 +281,13 @@ TABLE: tuple[Row, ...] = (
         "There is no snapshot of the workspace to evaluate.",
         "harness_failure",
     ),
+    _invalid(
+        "model_calls_lost",
+        lambda f: f.calls_lost,
+        "telemetry_corrupt",
+        "Of a model call that began the end was never recorded, so usage and journal are incomplete.",
+        "harness_failure",
+    ),
     # --- can the evaluator's account be relied on? --------------------------------------------------------------------
     *(_evaluator_trouble(what) for what in get_args(Trouble)),
     _invalid(
@@ -304,6 +325,14 @@ TABLE: tuple[Row, ...] = (
         lambda f: f.evaluation == "error",
         "evaluator_infrastructure_failure",
         "The evaluator could not judge; nothing was scored.",
+    ),
+    Row(
+        "model_budget",
+        lambda f: f.handed_over and f.evaluation == "failed" and f.category is not None and f.model_budget_used_up,
+        "failed",
+        "budget_exhausted",
+        "The run's budget for model calls was used up, and the result did not pass every check.",
+        category="of_first_failed_check",
     ),
     # --- the final state decides --------------------------------------------------------------------------------------
     Row(

@@ -10,6 +10,9 @@ from fairtrial.documents import AgentReport, Artifact, Diff, EvaluationReport
 from fairtrial.evidence import record_model as r
 from fairtrial.evidence.record_model import Record, load_record, record_schema
 from fairtrial.evidence.value import Value, measured, missing, not_applicable, plain, void
+from fairtrial.usage.calls import ARTIFACT as CALLS
+from fairtrial.usage.calls import ModelCalls
+from fairtrial.usage.counters import NOT_IN_WIRE
 
 __all__ = ["Record", "assemble", "load_record", "record_schema"]
 
@@ -19,12 +22,14 @@ def assemble(
     agent: AgentReport | None,
     evaluation: EvaluationReport | None,
     reports: tuple[Artifact, ...] = (),
+    calls: ModelCalls | None = None,
 ) -> Record:
-    """The record of a run whose last pod has ended. `reports` are the two reports themselves, as stored.
+    """The record of a run whose last pod has ended. `reports` are the reports and the list of calls, as stored.
 
     A report that names another run or pod decides the classification, and nothing of it enters the record.
     """
-    facts = facts_of(run, agent, evaluation)
+    facts = facts_of(run, agent, evaluation, calls)
+    list_of_calls = next((one for one in reports if one.name == CALLS), None)
     ours = agent if facts.agent_report == "present" else None
     judgement = evaluation if facts.evaluation not in ("missing", "foreign") else None
     stored = [*(ours.artifacts if ours else ()), *(judgement.artifacts if judgement else ()), *reports]
@@ -32,7 +37,7 @@ def assemble(
         identity=_identity(run),
         configuration=_configuration(run),
         environment=_environment(run, ours, judgement),
-        usage=_usage(run),
+        usage=_usage(run, calls, list_of_calls),
         interaction=_interaction(ours),
         patch=_patch(ours),
         evaluation=_evaluation(judgement),
@@ -79,6 +84,7 @@ def _configuration(run: BenchmarkRun) -> r.Configuration:
         env_sha256=digest(as_json["env"]),
         file_sha256={name: digest(text) for name, text in candidate.files.items()},
         prompt_sha256=_or_missing((task and task.prompts) or None, "not_accepted"),
+        provider=measured(run.status.provider) if run.status.provider else not_applicable("no_model_provider"),
         wall_seconds=measured(limits.wall_seconds) if limits.wall_seconds else not_applicable("no_cap"),
         grace_seconds=limits.grace_seconds,
     )
@@ -105,19 +111,40 @@ def _images(role: str, pod: PodStatus | None) -> dict[str, str]:
     return {f"{role}/{container}": image for container, image in found.items()}
 
 
-def _usage(run: BenchmarkRun) -> r.Usage:
-    """No model call is recorded yet: unknown where there is a provider, inapplicable where there is none."""
-    nothing: Value[Any] = not_applicable("no_model_provider")
-    if run.spec.network.model_provider_ref is not None:
-        nothing = missing("not_collected")
+def _usage(run: BenchmarkRun, calls: ModelCalls | None, artifact: Artifact | None) -> r.Usage:
+    """Inapplicable without a provider; with one, what its calls say, and where they say nothing, why."""
+    if calls is None:
+        given = run.spec.network.model_provider_ref is not None
+        nothing: Value[Any] = missing("not_collected") if given else not_applicable("no_model_provider")
+        return r.Usage(
+            **dict.fromkeys(r.Usage.model_fields.keys() - {"refused_calls", "calls"}, nothing), refused_calls={}
+        )
+    counters, cost = calls.total.counters, calls.cost
+
+    def count(name: str) -> Value[Any]:
+        value = counters.get(name)
+        if value is not None:
+            return measured(value)
+        reason = counters.reason(name)
+        return not_applicable(reason) if reason == NOT_IN_WIRE else missing(reason)
+
     return r.Usage(
-        uncached_input_tokens=nothing,
-        cached_input_tokens=nothing,
-        output_tokens=nothing,
-        reasoning_tokens=nothing,
-        total_tokens=nothing,
-        model_calls=nothing,
-        cost=nothing,
+        uncached_input_tokens=count("uncached_input"),
+        cached_input_tokens=count("cached_input"),
+        cache_write_tokens=count("cache_write"),
+        output_tokens=count("output"),
+        reasoning_tokens=count("reasoning"),
+        total_tokens=count("total"),
+        model_calls=measured(calls.forwarded),
+        answered_calls=measured(calls.answered),
+        refused_calls=calls.refused,
+        answered_models=measured(tuple(calls.answered_models)),
+        outage=measured(f"{calls.outage}: {calls.outage_cause}") if calls.outage else not_applicable("none"),
+        cost=missing(cost.reason) if cost.amount is None else measured(cost.amount),
+        currency=measured(cost.currency) if cost.currency else missing("no_pricing_snapshot"),
+        pricing_snapshot=measured(cost.snapshot) if cost.snapshot else missing("no_pricing_snapshot"),
+        leaks=missing("not_scanned") if calls.unscanned else measured(len(calls.leaks)),
+        calls=artifact,
     )
 
 

@@ -10,7 +10,16 @@ from pydantic import ValidationError
 
 from fairtrial import documents
 from fairtrial.api.base import CEL_KEY, Model
-from fairtrial.api.run import Category, Cause, Invalidity, Outcome, PodStatus, Replaced, ResolvedResourceClass
+from fairtrial.api.run import (
+    Category,
+    Cause,
+    Invalidity,
+    Outcome,
+    PodStatus,
+    Replaced,
+    ResolvedProvider,
+    ResolvedResourceClass,
+)
 from fairtrial.documents import (
     Artifact,
     CheckResult,
@@ -63,6 +72,8 @@ class Configuration(Model):
     file_sha256: dict[str, str]
     prompt_sha256: Value[dict[str, str]]
     """SHA-256 of each step's prompt."""
+    provider: Value[ResolvedProvider]
+    """The model provider: wire, pinned model and parameters, usage semantics, prices."""
     wall_seconds: Value[Integer]
     """The run's own cap over all steps."""
     grace_seconds: Integer
@@ -88,16 +99,34 @@ class Environment(Model):
 
 
 class Usage(Model):
-    """What the provider counted. Never estimated."""
+    """What the provider counted, summed over the calls that were forwarded to it. Never estimated."""
 
     uncached_input_tokens: Value[Integer]
     cached_input_tokens: Value[Integer]
+    cache_write_tokens: Value[Integer]
     output_tokens: Value[Integer]
     reasoning_tokens: Value[Integer]
+    """Part of the output or beside it, as the provider's declared semantics in the configuration say."""
     total_tokens: Value[Integer]
+    """As the provider tells it; not a sum of the others."""
     model_calls: Value[Integer]
+    """Calls forwarded to the provider, token counts apart."""
+    answered_calls: Value[Integer]
+    """Calls of which the agent could use the answer, or a part of it."""
+    refused_calls: dict[str, Integer]
+    """Calls that the gateway refused, by its reason."""
+    answered_models: Value[tuple[str, ...]]
+    outage: Value[str]
+    """How the last call failed on the provider's side, and whether any had a usable answer before."""
     cost: Value[str]
-    """Decimal number with its currency."""
+    """Decimal number in `currency`, by the prices named in `pricing_snapshot`."""
+    currency: Value[str]
+    pricing_snapshot: Value[str]
+    leaks: Value[Integer]
+    """Places where a provider's credential was found in what was journalled; while there are any, nothing that holds
+    them may be published."""
+    calls: Annotated[Artifact, DOCUMENT] | None = None
+    """The list of all calls, with the digests of their journals."""
 
 
 class Interaction(Model):

@@ -13,6 +13,7 @@ from fairtrial.classify import TABLE, Classification, Facts, classify, facts_of
 from fairtrial.classify.facts import AgentAccount, Ending, Setup, Verdict
 from fairtrial.classify.pods import OwnLimit, Trouble
 from fairtrial.documents import RunIdentity, Snapshot
+from fairtrial.journal.summary import Exchange, Leak
 from fairtrial.testing import (
     LATER,
     NOON,
@@ -24,6 +25,7 @@ from fairtrial.testing import (
     pod_facts,
     step_result,
 )
+from fairtrial.usage.calls import summarise
 
 PRESSURE = "The node was low on resource: memory. Threshold quantity: 100Mi, available: 50Mi."
 
@@ -37,6 +39,8 @@ class Case:
     agent_pod: PodFacts = field(default_factory=pod_facts)
     evaluator_pod: PodFacts | None = field(default_factory=lambda: pod_facts(main="checks"))
     cancelled: bool = False
+    calls: list[Exchange] | None = None
+    lost_calls: tuple[str, ...] = ()
 
 
 def observed(case: Case) -> Classification:
@@ -49,7 +53,31 @@ def observed(case: Case) -> Classification:
     run = make_finished_run(status=status)
     agent = None if case.agent is None else agent_report(**case.agent)
     evaluation = None if case.evaluation is None else evaluation_report(**case.evaluation)
-    return classify(facts_of(run, agent, evaluation))
+    calls = None
+    if case.calls is not None:
+        pages = {page.exchange: (page, "0" * 64) for page in case.calls}
+        calls = summarise(pages, case.lost_calls, provider="p", model="model-1", prices=None)
+    return classify(facts_of(run, agent, evaluation, calls))
+
+
+def call(number: int = 1, **changes: Any) -> Exchange:
+    """A call that went well, unless something else is said."""
+    good = {"status": 200, "answered_model": "model-1", "first_usable": True, "ttlb_ms": 5}
+    page = Exchange(
+        f"{1767268800000 + number}-0000000a",
+        RunIdentity("trials", "run-1", "uid"),
+        "p",
+        "openaiChat",
+        "/v1/chat/completions",
+        NOON,
+        "complete",
+    )
+    return dataclasses.replace(page, **good | changes)
+
+
+FAILED = {"verdict": "failed", "checks": [check_result("failed", category="type_error")]}
+OVERLOADED = {"status": 529, "first_usable": False, "answered_model": None}
+REFUSED = {"ending": "refused", "status": 400, "first_usable": False, "answered_model": None}
 
 
 def agent_only(pod: PodFacts | None = None, **agent: Any) -> Case:
@@ -104,6 +132,10 @@ CASES: dict[str, Case] = {
     "leak_found": agent_only(ending="leak_found", leaks=["/home/agent/canary.txt"]),
     "start_failed": agent_only(ending="start_failed", steps=[step_result(end="not_started", error="ENOENT")]),
     "tampering": Case(evaluation={"protected_touched": ["tests/conftest.py"]}),
+    "wrong_model": Case(calls=[call(answered_model="model-2")]),
+    "provider_outage": Case(calls=[call(**OVERLOADED)], evaluation=FAILED),
+    "model_calls_lost": Case(calls=[call()], lost_calls=("1767268800002-0000000b",)),
+    "model_budget": Case(calls=[call(), call(2, refusal="budget_tokens", **REFUSED)], evaluation=FAILED),
     "deadline": Case(agent={"ending": "deadline"}),
     "agent_overdue": Case(
         agent={"ending": "launch_lost", "snapshot": Snapshot("missing", reason="not_reached")},
@@ -359,3 +391,41 @@ def test_a_violation_is_never_offset(facts: Facts):
 def test_the_last_row_and_no_other_holds_for_everything():
     assert TABLE[-1].name == "unknown"
     assert [row.name for row in TABLE if row.when(Facts()) and row.when(Facts(ending="finished"))][-1:] == ["unknown"]
+
+
+# --- model calls ------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("case", "row", "tags"),
+    [
+        (Case(calls=[call(), call(2, refusal="wrong_model", **REFUSED)]), "all_checks_passed", {"wrong_model_refused"}),
+        (Case(calls=[call(refusal="wrong_model", **REFUSED)]), "wrong_model", {"wrong_model_refused"}),
+        (Case(calls=[call(answered_model="model-1-2026-01-01")]), "all_checks_passed", set()),
+        (Case(calls=[call(**OVERLOADED), call(2)]), "all_checks_passed", set()),
+        (Case(calls=[call(**OVERLOADED)]), "all_checks_passed", set()),
+        (
+            Case(calls=[call(), call(2, **OVERLOADED)], evaluation=FAILED),
+            "checks_failed",
+            {"provider_outage_at_the_end"},
+        ),
+        (
+            Case(calls=[call(**OVERLOADED)], agent={"ending": "deadline"}, evaluation=FAILED),
+            "provider_outage",
+            set(),
+        ),
+        (
+            Case(calls=[call(), call(2, refusal="budget_calls", **REFUSED)]),
+            "all_checks_passed",
+            {"model_budget_calls_used_up"},
+        ),
+        (Case(calls=[]), "all_checks_passed", {"no_model_call"}),
+        (
+            Case(calls=[call(leaks=[Leak("p", "base64", "response_body", 3)])]),
+            "all_checks_passed",
+            {"credential_leaked"},
+        ),
+    ],
+)
+def test_what_model_calls_do_to_an_outcome(case: Case, row: str, tags: set[str]) -> None:
+    found = observed(case)
+
+    assert (found.row, tags - set(found.tags)) == (row, set())

@@ -94,7 +94,9 @@ def test_a_record_fits_its_published_schema():
 def test_null_never_becomes_zero():
     record = json.loads(assemble(make_run(), None, None).to_bytes())
     numbers = [record["patch"][key] for key in ("filesAdded", "filesModified", "linesAdded", "linesDeleted")]
-    numbers += [*record["usage"].values(), record["interaction"]["wallMs"], record["timings"]["queuedMs"]]
+    assert (usage := record["usage"]).pop("refusedCalls") == {}
+    assert usage.pop("calls", None) is None
+    numbers += [*usage.values(), record["interaction"]["wallMs"], record["timings"]["queuedMs"]]
     assert all(value["state"] != "measured" and "value" not in value and value["reason"] for value in numbers)
 
 

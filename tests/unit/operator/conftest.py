@@ -126,4 +126,5 @@ def at() -> SimpleNamespace:
         running=running,
         finished=finished,
         evaluated=evaluated,
+        when=datetime.fromisoformat,
     )

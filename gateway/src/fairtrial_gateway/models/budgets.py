@@ -85,20 +85,7 @@ def prices_of(provider: Provider) -> money.Snapshot | None:
     pricing = provider.spec.pricing
     if pricing is None:
         return None
-    prices = pricing.per_million_tokens
-    return money.Snapshot(
-        snapshot=pricing.snapshot,
-        provider=provider.name,
-        model=provider.spec.model.id,
-        currency=pricing.currency,
-        effective_date=pricing.effective_date,
-        service_tier=pricing.service_tier,
-        input=prices.input,
-        cached_input=prices.cached_input,
-        cache_write=prices.cache_write,
-        output=prices.output,
-        reasoning=prices.reasoning,
-    )
+    return pricing.prices_of(provider.name, provider.spec.model.id)
 
 
 class Pages(Protocol):

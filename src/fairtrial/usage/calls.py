@@ -1,0 +1,140 @@
+"""What a run's model calls came to: one document made from the pages of its exchanges. Pure.
+
+`artifacts/model/calls.json` of a run. Made once, when the agent is gone and every call that began has its page, or will
+never have one; the record takes usage, cost and the provider's share in the outcome from it.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from fairtrial.journal.summary import Exchange, Leak
+from fairtrial.usage import money
+from fairtrial.usage.counters import Total, add
+from fairtrial.wires.outage import Answer, outage
+
+ARTIFACT = "model/calls.json"
+BUDGET = "budget_"  # what the gateway's refusals for a used-up budget begin with
+
+
+@dataclass(frozen=True)
+class Call:
+    """One exchange, and the digest by which its page is found again."""
+
+    exchange: str
+    page_sha256: str
+    kind: str
+    ending: str
+    refusal: str
+    status: int | None
+    answered_model: str | None
+    usage: str  # complete, incomplete, absent or not_applicable
+    journal_sha256: str | None
+
+
+@dataclass(frozen=True)
+class FoundLeak:
+    """A credential found in an exchange."""
+
+    exchange: str
+    leak: Leak
+
+
+@dataclass(frozen=True)
+class ModelCalls:
+    """The calls of one run. `answered` are those with a usable answer; sums are over what was forwarded."""
+
+    provider: str
+    model: str
+    calls: list[Call]
+    forwarded: int
+    answered: int
+    refused: dict[str, int]  # by the gateway's reason
+    unfinished: list[str]  # exchanges that began and whose end nobody recorded
+    total: Total
+    cost: money.Cost
+    answered_models: list[str]
+    outage: Literal["", "before_first_usable", "after_first_usable"] = ""
+    outage_cause: str = ""
+    leaks: list[FoundLeak] = field(default_factory=list)
+    unscanned: int = 0  # exchanges in which nobody looked for credentials
+    schema_version: int = 1
+
+    @property
+    def wrong_model(self) -> bool:
+        """Whether another model took part, or the candidate asked for nothing but another one.
+
+        A call for another model that is refused has no effect; if it made the run invalid, an agent that sees itself
+        fail could have its run replaced.
+        """
+        other = any(not _is(answered, self.model) for answered in self.answered_models)
+        return other or (self.answered == 0 and self.refused.get("wrong_model", 0) > 0)
+
+    @property
+    def budget(self) -> str:
+        """The budget that was used up, such as `budget_tokens`; empty if none was."""
+        return next((reason for reason in sorted(self.refused) if reason.startswith(BUDGET)), "")
+
+
+def summarise(
+    pages: Mapping[str, tuple[Exchange, str]],
+    unfinished: Sequence[str],
+    *,
+    provider: str,
+    model: str,
+    prices: money.Snapshot | None,
+) -> ModelCalls:
+    """The document for `pages`, which holds each exchange's page and the SHA-256 of it as stored, by its name."""
+    ordered = [(name, *pages[name]) for name in sorted(pages)]
+    exchanges = [exchange for _, exchange, _ in ordered]
+    forwarded = [one for one in exchanges if one.ending != "refused"]
+    generating = [one for one in forwarded if one.kind == "generate"]
+    costs = (money.cost(one.usage, prices, one.answered_model or one.requested_model or model) for one in forwarded)
+    out = outage([_answer(one) for one in sorted(exchanges, key=_end)])
+    return ModelCalls(
+        provider=provider,
+        model=model,
+        calls=[_call(name, exchange, sha256) for name, exchange, sha256 in ordered],
+        forwarded=len(generating),
+        answered=sum(one.first_usable for one in generating),
+        refused=dict(sorted(Counter(one.refusal for one in exchanges if one.ending == "refused").items())),
+        unfinished=sorted(unfinished),
+        total=add(one.usage for one in forwarded),
+        cost=money.add(costs) if prices else money.Cost(reason="no_pricing_snapshot"),
+        answered_models=sorted({one.answered_model for one in generating if one.answered_model}),
+        outage="" if out is None else "before_first_usable" if out.before_first_usable else "after_first_usable",
+        outage_cause=out.cause if out else "",
+        leaks=[FoundLeak(name, leak) for name, exchange, _ in ordered for leak in exchange.leaks],
+        unscanned=sum(one.leak_scan != "done" for one in exchanges),
+    )
+
+
+def _call(name: str, page: Exchange, sha256: str) -> Call:
+    return Call(
+        exchange=name,
+        page_sha256=sha256,
+        kind=page.kind,
+        ending=page.ending,
+        refusal=page.refusal,
+        status=page.status,
+        answered_model=page.answered_model,
+        usage=page.usage.state,
+        journal_sha256=page.journal.sha256 if page.journal else None,
+    )
+
+
+def _answer(page: Exchange) -> Answer:
+    return Answer(page.status, page.ending, page.first_usable, page.error_type, page.kind, page.ending == "refused")
+
+
+def _end(page: Exchange) -> tuple[int, str]:
+    """When an exchange ended: its name begins with its start in milliseconds."""
+    started = int(page.exchange.partition("-")[0])
+    return started + (page.ttlb_ms or page.ttfb_ms or 0), page.exchange
+
+
+def _is(answered: str, pinned: str) -> bool:
+    """Whether an answer's model is the pinned one; providers answer an alias with the dated name that it stands for."""
+    bare = answered.removeprefix("models/")
+    return bare == pinned or bare.startswith(f"{pinned}-")

@@ -1,0 +1,159 @@
+"""A run's model calls: waited for, listed once, and taken into the record."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from fairtrial_operator.collect import collect, exchanges
+from fairtrial_operator.decide import decide
+from fairtrial_operator.seen import CollectCalls, Report, StoreRecord
+
+from fairtrial.api import ModelProvider, ResolvedProvider, parse
+from fairtrial.documents import RunIdentity
+from fairtrial.errors import StoreError
+from fairtrial.evidence.layout import Layout
+from fairtrial.evidence.memory import MemoryStore
+from fairtrial.evidence.record import load_record
+from fairtrial.journal import summary
+from fairtrial.journal.summary import Exchange
+from fairtrial.testing import make_finished_run
+from fairtrial.usage.calls import ARTIFACT
+from fairtrial.usage.counters import Counters, Usage
+
+KEYS = Layout().run("trials", "run-1", "uid")
+COUNTS = {"all_input": 100, "uncached_input": 60, "cached_input": 40, "cache_write": 0, "output": 10, "total": 110}
+PROVIDER = parse(
+    ModelProvider,
+    {
+        "apiVersion": "fairtrial.dev/v1alpha1",
+        "kind": "ModelProvider",
+        "metadata": {"name": "p", "uid": "p-uid"},
+        "spec": {
+            "url": "https://models.example",
+            "wire": "openaiChat",
+            "credentialSecretRef": {"name": "key", "key": "token"},
+            "model": {"id": "model-1"},
+            "usage": {"cachedInsideInput": True, "reasoningInsideOutput": True},
+            "pricing": {
+                "snapshot": "2026-01",
+                "currency": "USD",
+                "effectiveDate": "2026-01-01",
+                "perMillionTokens": {"input": "1", "cachedInput": "0.1", "cacheWrite": "1", "output": "2"},
+            },
+        },
+    },
+)
+RUN = make_finished_run(
+    network={"modelProviderRef": {"name": "p"}}, status={"provider": ResolvedProvider.of(PROVIDER).as_json()}
+)
+
+
+def name(number: int) -> str:
+    return f"{1767268800000 + number}-0000000a"
+
+
+def page(number: int, **changes: Any) -> bytes:
+    usage = Usage("complete", "", Counters(**COUNTS, reasoning=4))
+    made = Exchange(
+        exchange=name(number),
+        run=RunIdentity("trials", "run-1", "uid"),
+        provider="p",
+        wire="openaiChat",
+        path="/v1/chat/completions",
+        started_at="2026-01-01T12:00:00.000Z",
+        ending="complete",
+        status=200,
+        answered_model="model-1",
+        first_usable=True,
+        leak_scan="done",
+        usage=usage,
+    )
+    return summary.dump(replace(made, **changes))
+
+
+def stored(*pages: bytes, started: int = 0) -> MemoryStore:
+    store = MemoryStore()
+    for number, data in enumerate(pages):
+        store.put(KEYS.exchange(name(number), "exchange.json"), data)
+    for number in range(started):
+        store.put(KEYS.exchange(name(number), "started.json"), b"{}")
+    return store
+
+
+def test_calls_are_summed_and_priced_and_the_list_is_stored() -> None:
+    store = stored(page(0), page(1), started=2)
+
+    found = collect(store, KEYS, RUN, final=False)
+
+    assert found.calls is not None
+    assert found.calls.total.counters.all_input == 200
+    assert found.calls.cost.amount == "0.000168"  # two times (60 + 40/10 + 10*2) / 10**6
+    assert found.artifact is not None
+    assert store.get(KEYS.artifact(ARTIFACT))
+    assert collect(store, KEYS, RUN, final=True) == found, "made again, it is the same to the byte"
+
+
+def test_a_call_without_a_page_is_waited_for_and_then_named() -> None:
+    store = stored(page(0), started=2)
+
+    assert collect(store, KEYS, RUN, final=False).state == "incomplete"
+    found = collect(store, KEYS, RUN, final=True)
+
+    assert found.calls is not None
+    assert found.calls.unfinished == [name(1)]
+
+
+@pytest.mark.parametrize("data", [b"", b"{}", b"\xff", page(0)[:-1], page(0).replace(b'"complete"', b'"other"', 1)])
+def test_a_page_that_cannot_be_read_is_a_call_whose_end_nobody_knows(data: bytes) -> None:
+    found = collect(stored(data), KEYS, RUN, final=True)
+
+    assert found.calls is not None
+    assert found.calls.unfinished == [name(0)]
+
+
+def test_a_store_that_is_down_loses_nothing() -> None:
+    class Down(MemoryStore):
+        def keys(self, prefix: str) -> list[str]:
+            raise StoreError("down")
+
+    assert collect(Down(), KEYS, RUN, final=True).state == "unavailable"
+
+
+def test_exchanges_are_told_apart_by_whether_they_have_a_page() -> None:
+    keys = ["x/a/started.json", "x/a/exchange.ftj", "x/a/exchange.json", "x/b/started.json", "x/c/exchange.ftj"]
+    assert exchanges(keys, "x/") == (["a"], ["b", "c"])
+
+
+# --- deciding ---------------------------------------------------------------------------------------------------------
+def decided(at: Any, seconds: float = 1, **calls: Any) -> Any:
+    done = at.evaluated()
+    status = done.status.model_copy(update={"provider": RUN.status.provider})
+    run = done.model_copy(update={"spec": RUN.spec, "status": status})
+    observed = at.seen(agent_report=at.PRESENT, evaluation_report=at.JUDGED, model_calls=Report(**calls))
+    assert run.status.timestamps.agent_finished is not None
+    return decide(run, observed, at.when(run.status.timestamps.agent_finished) + timedelta(seconds=seconds))
+
+
+def test_calls_are_listed_before_the_record_is_made(at: Any) -> None:
+    assert decided(at, state="absent").action == CollectCalls(final=False)
+
+
+def test_an_answer_that_is_still_read_is_waited_for_so_long_and_no_longer(at: Any) -> None:
+    assert decided(at, state="incomplete").again_after == 2
+    assert decided(at, seconds=61, state="incomplete").action == CollectCalls(final=True)
+
+
+def test_a_store_that_is_down_is_waited_for(at: Any) -> None:
+    decision = decided(at, state="unavailable", message="down")
+    assert not isinstance(decision.action, StoreRecord | CollectCalls)
+
+
+def test_the_record_takes_usage_and_cost_from_the_list(at: Any) -> None:
+    found = collect(stored(page(0)), KEYS, RUN, final=True)
+    decision = decided(at, state="present", calls=found.calls, artifact=found.artifact)
+
+    assert isinstance(decision.action, StoreRecord)
+    usage = load_record(decision.action.data).usage
+    assert (usage.output_tokens.value, usage.model_calls.value, usage.cost.value) == (10, 1, "0.000084")
+    assert usage.calls == found.artifact
