@@ -22,6 +22,7 @@ from fairtrial_gateway.logs import say, set_up
 from fairtrial_gateway.metrics import Metrics
 from fairtrial_gateway.models.assembly import ModelCalls
 from fairtrial_gateway.models.settings import ModelSettings
+from fairtrial_gateway.models.workers import Process
 from fairtrial_gateway.settings import Settings
 
 HEADER_BYTES = 8190
@@ -51,7 +52,7 @@ async def serve(settings: Settings, models: ModelSettings, s3: S3Settings) -> No
     store = S3Store(s3, on_retry=lambda reason: metrics.store_retries.labels(reason).inc())
     identity = Identity(api, settings.identity_ttl)
     layout = Layout(s3.prefix)
-    calls = ModelCalls(models, api, store, layout, metrics)
+    calls = ModelCalls(models, api, store, layout, metrics, Process(models.uploads))
     gateway = Gateway(settings, identity, store, layout, metrics, calls)
     gateway.health.expect("store", "identity", "journals")
     runner = runner_of(gateway)

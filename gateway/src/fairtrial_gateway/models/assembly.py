@@ -7,7 +7,6 @@ from typing import Any
 
 from fairtrial.evidence.layout import Layout
 from fairtrial.evidence.objects import ObjectStore
-from fairtrial.journal.summary import Scan
 from fairtrial_gateway.kubernetes import KubernetesApi
 from fairtrial_gateway.logs import say
 from fairtrial_gateway.metrics import Metrics
@@ -19,8 +18,10 @@ from fairtrial_gateway.models.recovery import recover
 from fairtrial_gateway.models.replicas import Replicas
 from fairtrial_gateway.models.settings import ModelSettings
 from fairtrial_gateway.models.spool import Spool
+from fairtrial_gateway.models.storing import Storing
 from fairtrial_gateway.models.uploads import Uploads
 from fairtrial_gateway.models.upstream import Upstream
+from fairtrial_gateway.models.workers import Threads, Worker
 
 MEASURE_SECONDS = 2.0
 
@@ -29,12 +30,19 @@ class ModelCalls:
     """What model calls need in a cluster."""
 
     def __init__(
-        self, settings: ModelSettings, api: KubernetesApi, store: ObjectStore, layout: Layout, metrics: Metrics
+        self,
+        settings: ModelSettings,
+        api: KubernetesApi,
+        store: ObjectStore,
+        layout: Layout,
+        metrics: Metrics,
+        worker: Worker | None = None,
     ) -> None:
         self.settings, self._api = settings, api
         self.measures = Measures(metrics)
         self.spool = Spool(settings.spool_path, settings.spool_bytes)
-        self.uploads = Uploads(self.spool, store, layout, settings.uploads, self._scanned)
+        worker = worker or Threads(Storing(store, layout), settings.uploads)
+        self.uploads = Uploads(self.spool, worker, settings.uploads, self._scanned)
         self.upstream = Upstream(settings)
         self.budgets = Budgets(store, layout)
         self.providers = Providers(api, settings.provider_ttl)
@@ -84,6 +92,6 @@ class ModelCalls:
         self.proxy.replicas = replicas
         self.budgets.read_again()
 
-    def _scanned(self, scan: Scan) -> None:
-        if scan.leaks:
+    def _scanned(self, leaks: int) -> None:
+        if leaks:
             self.measures.leaked()

@@ -32,7 +32,7 @@ from fairtrial_gateway.models.relay import Relay
 from fairtrial_gateway.models.room import NoRoom, Room
 from fairtrial_gateway.models.settings import ModelSettings
 from fairtrial_gateway.models.spool import Spool, SpoolFull
-from fairtrial_gateway.models.uploads import Ended, Uploads
+from fairtrial_gateway.models.uploads import Uploads
 
 _STATUS = {"upstream_silent": 504, "gateway_cut": 503}
 
@@ -97,7 +97,7 @@ class Proxy:
         elif page.exchange in ledger.spent:
             ledger.spent[page.exchange] = spent_on(page.usage, prices_of(live.party.provider))
         live.recording.ended(page)
-        self._uploads.ended(Ended(page, live.party.provider.secrets))
+        self._uploads.ended(page, live.party.provider.secrets)
         self.measures.ended(page, seconds)
 
     async def _answered(self, live: Live, ledger: Ledger) -> web.StreamResponse:

@@ -73,27 +73,36 @@ def told(path: Path, also: Callable[[Frame], None] = lambda _: None) -> tuple[To
     return facts, reader.stop
 
 
-def scan(path: Path, secrets: Mapping[str, bytes] | None) -> Scan:
+class Scanning:
     """Digests of both bodies, and every place where a secret was found; without secrets to look for, no scan."""
-    request, response = _Body("request_body", secrets), _Body("response_body", secrets)
-    heads: list[Leak] = []
 
-    def take(frame: Frame) -> None:
-        if frame.kind == Kind.REQUEST_HEAD:
-            heads.extend(_in_head("request_head", frame.payload, secrets))
-            request.begin(coding(documents.load(RequestHead, frame.payload).headers))
-        elif frame.kind == Kind.RESPONSE_HEAD:
-            heads.extend(_in_head("response_head", frame.payload, secrets))
-            response.begin(coding(documents.load(ResponseHead, frame.payload).headers))
-        elif frame.kind == Kind.REQUEST_BODY:
-            request.feed(frame.payload)
+    def __init__(self, secrets: Mapping[str, bytes] | None) -> None:
+        self._secrets = secrets
+        self._request, self._response = _Body("request_body", secrets), _Body("response_body", secrets)
+        self._heads: list[Leak] = []
+        self._answered = False
+
+    def take(self, frame: Frame) -> None:
+        """The next frame."""
+        if frame.kind == Kind.REQUEST_BODY:
+            self._request.feed(frame.payload)
         elif frame.kind == Kind.RESPONSE_BODY:
-            response.feed(frame.payload)
+            self._response.feed(frame.payload)
+        elif frame.kind == Kind.REQUEST_HEAD:
+            self._heads.extend(_in_head("request_head", frame.payload, self._secrets))
+            self._request.begin(coding(documents.load(RequestHead, frame.payload).headers))
+        elif frame.kind == Kind.RESPONSE_HEAD:
+            self._answered = True
+            self._heads.extend(_in_head("response_head", frame.payload, self._secrets))
+            self._response.begin(coding(documents.load(ResponseHead, frame.payload).headers))
 
-    facts, _ = told(path, take)
-    leaks = [*heads, *request.leaks(), *response.leaks()][:LEAKS_MAX]
-    readable = secrets is not None and not request.problem and not response.problem
-    return Scan(request.sha256, response.sha256 if facts.response else None, leaks, "done" if readable else "failed")
+    def result(self) -> Scan:
+        """What was found."""
+        request, response = self._request, self._response
+        leaks = [*self._heads, *request.leaks(), *response.leaks()][:LEAKS_MAX]
+        readable = self._secrets is not None and not request.problem and not response.problem
+        digest = response.sha256 if self._answered else None
+        return Scan(request.sha256, digest, leaks, "done" if readable else "failed")
 
 
 class _Body:

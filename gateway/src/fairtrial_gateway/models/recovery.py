@@ -17,7 +17,7 @@ from fairtrial_gateway.models.parties import Provider
 from fairtrial_gateway.models.providers import Providers
 from fairtrial_gateway.models.reading import SCAN_LIMIT, Told, coding, told
 from fairtrial_gateway.models.spool import Spool
-from fairtrial_gateway.models.uploads import Ended, Uploads
+from fairtrial_gateway.models.uploads import Uploads
 
 UNREADABLE = ".unreadable"
 _MESSAGE = "The gateway ended before the exchange did."
@@ -36,7 +36,7 @@ async def recover(spool: Spool, uploads: Uploads, providers: Providers) -> int:
         provider = await _provider(providers, facts)
         page = facts.page or ended_page(path, facts, provider)
         uploads.began(facts.started, path)
-        uploads.ended(Ended(page, provider.secrets if provider else None))
+        uploads.ended(page, provider.secrets if provider else None)
         found += 1
     return found
 

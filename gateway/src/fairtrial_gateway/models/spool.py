@@ -28,7 +28,8 @@ class Spool:
     def __init__(self, folder: Path, size: int) -> None:
         self.folder, self.size = folder, size
         folder.mkdir(parents=True, exist_ok=True)
-        self.used = sum(path.stat().st_size for path in self.files())
+        self._sizes = {path: path.stat().st_size for path in self.files()}
+        self.used = sum(self._sizes.values())
 
     @property
     def full(self) -> bool:
@@ -45,24 +46,26 @@ class Spool:
 
     def reopen(self, path: Path, size: int) -> "SpoolFile":
         """A journal that was left, to go on after its first `size` bytes."""
-        self.used -= path.stat().st_size - size
         os.truncate(path, size)
+        self.used += size - self._sizes[path]
+        self._sizes[path] = size
         return SpoolFile(self, path, 0)
 
-    def take(self, size: int, *, always: bool = False) -> None:
-        """Use some bytes more."""
+    def take(self, path: Path, size: int, *, always: bool = False) -> None:
+        """Use some bytes more for a journal."""
         if self.used + size > self.size and not always:
             raise SpoolFull(f"The journal's spool of {self.size} bytes is full.", next_move="Look at the store.")
         self.used += size
+        self._sizes[path] = self._sizes.get(path, 0) + size
 
     def put_aside(self, path: Path, suffix: str) -> None:
         """Keep a file that is no journal, out of the way."""
-        self.used -= path.stat().st_size
+        self.used -= self._sizes.pop(path)
         path.rename(path.with_suffix(suffix))
 
     def remove(self, path: Path) -> None:
         """Delete a journal that the store has."""
-        self.used -= path.stat().st_size
+        self.used -= self._sizes.pop(path)
         path.unlink()
 
 
@@ -89,7 +92,7 @@ class SpoolFile:
 
     def _write(self, buffers: list[bytes], *, always: bool = False) -> None:
         size = sum(map(len, buffers))
-        self._spool.take(size, always=always)
+        self._spool.take(self.path, size, always=always)
         try:
             written = os.writev(self._file, buffers)
             rest = memoryview(b"".join(buffers))[written:] if written < size else memoryview(b"")
@@ -97,7 +100,7 @@ class SpoolFile:
                 rest = rest[os.write(self._file, rest) :]
         except OSError as error:
             os.ftruncate(self._file, self.size)  # half a frame would hide all that follows
-            self._spool.used -= size
+            self._spool.take(self.path, -size, always=True)
             raise SpoolFull(f"The journal could not be written: {error.strerror}.") from error
         self.size += size
 

@@ -1,0 +1,73 @@
+"""The process that stores exchanges for a gateway: one JSON object a line in, one a line out.
+
+It ends with its standard input. Signals that end a gateway are left to it: what has ended is still stored.
+"""
+
+import base64
+import json
+import logging
+import os
+import signal
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from fairtrial import documents
+from fairtrial.errors import FairtrialError
+from fairtrial.evidence.layout import Layout
+from fairtrial.evidence.store import S3Settings, S3Store
+from fairtrial.journal import summary
+from fairtrial.journal.exchange import Started
+from fairtrial_gateway.logs import LOG, set_up
+from fairtrial_gateway.models.storing import Ended, Storing
+
+NICE = 5  # streams that pass come first
+
+
+def main() -> int:
+    """Work until there is no more."""
+    set_up()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, signal.SIG_IGN)
+    os.nice(NICE)
+    settings = S3Settings.from_env()
+    storing = Storing(S3Store(settings), Layout(settings.prefix))
+    large, small = ThreadPoolExecutor(int(sys.argv[1])), ThreadPoolExecutor(1)
+    writing = threading.Lock()
+
+    def work(asked: dict[str, Any]) -> None:
+        answer = {"number": asked["number"]} | do(storing, asked)
+        with writing:
+            sys.stdout.write(json.dumps(answer) + "\n")
+            sys.stdout.flush()
+
+    for line in sys.stdin.buffer:
+        asked = json.loads(line)
+        (large if "path" in asked else small).submit(work, asked)
+    for pool in (small, large):
+        pool.shutdown(wait=False, cancel_futures=True)
+    os._exit(0)  # whoever asked is gone; an upload that was cut is made again from the spool
+
+
+def do(storing: Storing, asked: dict[str, Any]) -> dict[str, Any]:
+    """One piece of work: its result, or why it failed."""
+    try:
+        started = documents.from_json(Started, asked["started"], "started")
+        if "path" not in asked:
+            storing.started(started)
+            return {"leaks": 0}
+        encoded = asked["secrets"]
+        secrets = None if encoded is None else {name: base64.b64decode(value) for name, value in encoded.items()}
+        return {"leaks": storing.ended(Ended(started, Path(asked["path"]), summary.load(asked["page"]), secrets))}
+    except FairtrialError as error:
+        return {"reason": error.reason, "message": str(error)}
+    except Exception as error:  # noqa: BLE001 — the gateway is told, and tries again
+        LOG.exception("unexpected error")
+        return {"reason": "Unexpected", "message": type(error).__name__}
+
+
+if __name__ == "__main__":
+    logging.captureWarnings(True)
+    sys.exit(main())
