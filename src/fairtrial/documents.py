@@ -5,6 +5,7 @@ refused with the path of the field. Keys are camelCase in JSON, snake_case here.
 """
 
 import dataclasses
+import functools
 import json
 import re
 import types
@@ -68,6 +69,7 @@ class AgentPlan:
     env: dict[str, str] = field(default_factory=dict)
     home_files: dict[str, str] = field(default_factory=dict)  # relative path → text, written into the home folder
     collect: list[str] = field(default_factory=list)  # globs below the home folder, kept as agent/collected.tar
+    adapter: dict[str, Any] | None = None  # how the output becomes events: fairtrial.events.rules.Adapter
     preflight: list[Preflight] = field(default_factory=list)
     probes: list[Probe] = field(default_factory=list)
     probe_attempts: int = 3
@@ -203,6 +205,18 @@ class Leftovers:
 
 
 @dataclass(frozen=True)
+class Interaction:
+    """What the harness's own output says that the agent did, once the candidate's adapter has read it."""
+
+    state: Literal["measured", "missing", "not_applicable"]
+    adapter: str = ""
+    events: Artifact | None = None  # agent/events.jsonl
+    counts: Artifact | None = None  # agent/interaction.json, with the lists that the summary leaves out
+    summary: dict[str, Any] = field(default_factory=dict)  # each metric with state, value, reason
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
 class AgentReport:
     """The recorder's account of one agent pod; its last upload. `complete` is False where launch was lost."""
 
@@ -233,6 +247,7 @@ class AgentReport:
     snapshot: Snapshot = field(default_factory=lambda: Snapshot("missing", reason="not_reached"))
     diff: Diff = field(default_factory=lambda: Diff("missing", reason="not_reached"))
     leftovers: Leftovers | None = None
+    interaction: Interaction = field(default_factory=lambda: Interaction("not_applicable", reason="no_adapter"))
     artifacts: list[Artifact] = field(default_factory=list)
     timings_ms: dict[str, int] = field(default_factory=dict)  # setup, isolation, preflight, agent, snapshot, upload
     schema_version: int = 1
@@ -330,6 +345,7 @@ def from_json(kind: Any, raw: Any, path: str) -> Any:
     return raw if isinstance(raw, kind) else _refuse(path, f"is not {kind.__name__}")
 
 
+@functools.cache
 def camel(name: str) -> str:
     """`snake_case` as `camelCase`."""
     return re.sub(r"_([a-z0-9])", lambda found: found.group(1).upper(), name)

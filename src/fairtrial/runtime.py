@@ -32,7 +32,7 @@ def _words(*lines: str) -> list[str]:
 _SHARED = {
     "": _words(
         "__init__.py names.py errors.py failure.py documents.py archive channel.py process gateway_client.py",
-        "runtime.py task",
+        "runtime.py events task",
     ),
     "task": _words("__init__.py globs.py packed.py"),
 }

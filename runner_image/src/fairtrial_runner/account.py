@@ -11,6 +11,7 @@ from fairtrial.documents import (
     Artifact,
     CommandResult,
     Diff,
+    Interaction,
     Leftovers,
     ProbeResult,
     Snapshot,
@@ -43,6 +44,7 @@ class Account:
     timings: dict[str, int] = field(default_factory=dict)
     snapshot: Snapshot = field(default_factory=lambda: Snapshot("missing", reason="not_reached"))
     diff: Diff = field(default_factory=lambda: Diff("missing", reason="not_reached"))
+    interaction: Interaction = field(default_factory=lambda: Interaction("not_applicable", reason="no_adapter"))
     _offsets: dict[str, int] = field(default_factory=dict)
 
     def told(self, message: dict[str, Any], seen: dict[str, int]) -> None:
@@ -114,6 +116,7 @@ class Account:
             snapshot=self.snapshot,
             diff=self.diff,
             leftovers=self.leftovers,
+            interaction=self.interaction,
             artifacts=sorted(artifacts, key=lambda artifact: artifact.name),
             timings_ms=self.timings,
         )

@@ -11,11 +11,12 @@ import signal
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 from fairtrial import archive, documents, failure
 from fairtrial.archive import printable
 from fairtrial.channel import Channel, Listener, Raw
-from fairtrial.documents import AgentPlan, AgentReport, Artifact, Diff, Snapshot
+from fairtrial.documents import AgentPlan, AgentReport, Artifact, Diff, Interaction, Snapshot
 from fairtrial.errors import ChannelBroken, FairtrialError, GatewayRefused, InvalidInput
 from fairtrial.failure import leave
 from fairtrial.gateway_client import GatewayClient
@@ -23,6 +24,7 @@ from fairtrial.task.globs import matcher
 from fairtrial_runner import isolation
 from fairtrial_runner.account import Account
 from fairtrial_runner.diff import write_diff
+from fairtrial_runner.events import EventWriter
 from fairtrial_runner.places import Places
 from fairtrial_runner.streams import StreamKeeper
 from fairtrial_runner.uploads import ArtifactStore, Uploads
@@ -50,7 +52,12 @@ class Recorder:
         self._account = Account(plan, pod_uid)
         folder = places.spool / "streams"
         folder.mkdir(exist_ok=True)
-        self._streams = {name: StreamKeeper(name, folder, plan.stream_keep_bytes, self._uploads) for name in _STREAMS}
+        self._events = EventWriter(plan, places.spool)
+        self._streams = {name: self._keeper(name, folder) for name in _STREAMS}
+
+    def _keeper(self, name: str, folder: Path) -> StreamKeeper:
+        copies = self._events.copies if self._events.wants(name) else None
+        return StreamKeeper(name, folder, self._plan.stream_keep_bytes, self._uploads, copies=copies)
 
     def run(self) -> AgentReport:
         """Everything, from waiting for launch to the stored report."""
@@ -131,7 +138,9 @@ class Recorder:
             if message.stream not in self._streams:
                 raise InvalidInput(f"launch sent the unknown stream {message.stream!r}.")
             self._streams[message.stream].add(message.data)
+            self._events.arrived(message.stream, self._streams[message.stream].seen)
         else:
+            self._events.told(message)
             self._account.told(message, {name: stream.seen for name, stream in self._streams.items()})
 
     @staticmethod
@@ -187,6 +196,7 @@ class Recorder:
         skipped = [printable(line) for line in taken.skipped[:_SKIPPED_SHOWN]]
         self._account.environment["collected"] = {"files": taken.files, "skipped": skipped}
         if taken.files:
+            self._events.keep_collected(file)
             self._uploads.put(COLLECTED, file, media_type="application/x-tar", then=lambda _: None)
 
     def _store_all(self) -> AgentReport:
@@ -194,6 +204,8 @@ class Recorder:
             self._timed("collect", self._collect)
         for stream in self._streams.values():
             stream.finish()
+        if self._plan.adapter is not None:
+            self._timed("events", self._normalize)
         self._timed("upload", self._uploads.finish)
         streams = [stream.result() for stream in self._streams.values() if stream.seen or stream.name != "preflight"]
         report = self._account.report(streams, self._uploads.stored, self._uploads.failures)
@@ -203,6 +215,12 @@ class Recorder:
             if refusal.status != _CONFLICT:
                 raise  # another report is there already: an earlier life of this container was done
         return report
+
+    def _normalize(self) -> None:
+        def told(interaction: Interaction) -> None:
+            self._account.interaction = interaction
+
+        self._events.write(self._streams.values(), COLLECTED, self._uploads, told)
 
     def _timed(self, phase: str, work: Callable[[], None]) -> None:
         began = time.monotonic()

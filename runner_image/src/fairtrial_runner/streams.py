@@ -4,7 +4,9 @@ The head half goes out in segments while the stream is running, so that a run th
 is kept in a ring of the same size, whose content is stored at the end.
 """
 
+import contextlib
 import hashlib
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -21,9 +23,18 @@ class StreamKeeper:
     """One stream. `add` and `tick` are called by one thread; `finish` once, after which `result` may be asked for."""
 
     def __init__(
-        self, name: str, folder: Path, keep: int, uploads: Uploads, clock: Callable[[], float] = time.monotonic
+        self,
+        name: str,
+        folder: Path,
+        keep: int,
+        uploads: Uploads,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        copies: Path | None = None,  # where a second name of every piece stays when it is stored
     ) -> None:
         self.name, self._folder, self._uploads, self._clock = name, folder, uploads, clock
+        self._copies = copies
+        self._keep = keep
         self._head_left = keep - keep // 2
         self._ring = _Ring(folder / f"{name}.tail", keep // 2)
         self._hash = hashlib.sha256()
@@ -77,6 +88,12 @@ class StreamKeeper:
             return Stream(self.name, kept, "", kept, True, segments)
         return Stream(self.name, self.seen, self._hash.hexdigest(), kept, kept < self.seen, segments)
 
+    @property
+    def seam(self) -> tuple[int | None, int]:
+        """Where in what was kept something was left out, and how many bytes; None, 0 if nothing was."""
+        left_out = self.seen - self._keep
+        return (self._keep - self._keep // 2, left_out) if left_out > 0 else (None, 0)
+
     def _into_segment(self, data: bytes) -> None:
         while data:
             if not self._segment:
@@ -92,6 +109,9 @@ class StreamKeeper:
             return
         file = self._folder / f"{self.name}.{self._count:06d}"
         file.write_bytes(self._segment)
+        if self._copies is not None:
+            with contextlib.suppress(OSError):  # whoever reads the copies sees that one is missing
+                os.link(file, self._copies / file.name)
         name = f"agent/streams/{self.name}/{self._count:06d}"
         self._uploads.put(name, file, media_type=MEDIA_TYPE, then=self._segments.append)
         self._count += 1

@@ -183,6 +183,7 @@ class Interactions:
             inspected=looked.inspected.listed(),
             modified=looked.modified.listed(),
             repetitions=repeated.listed,
+            sources=counts.sources,
             records=counts.records,
             events=counts.events,
             unknown_records=counts.unknown,

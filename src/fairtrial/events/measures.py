@@ -82,6 +82,7 @@ class Interaction:
     inspected: list[Path] = field(default_factory=list)
     modified: list[Path] = field(default_factory=list)
     repetitions: list[Repetition] = field(default_factory=list)
+    sources: list[str] = field(default_factory=list)  # that were read
     records: int = 0
     events: int = 0
     unknown_records: int = 0

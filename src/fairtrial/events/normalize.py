@@ -46,7 +46,7 @@ class Counts:
     unreadable: int = 0
     invalid_utf8: int = 0
     unpaired_results: int = 0
-    stopped: Literal["", "too_many_events", "deadline"] = ""  # why not everything was read
+    stopped: str = ""  # why not everything was read: too_many_events, or what `give_up` said
     time_source: Literal["arrival", "stream", "not_applicable"] = (
         NOT_APPLICABLE  # the recorder's clock, or the harness's
     )
@@ -65,22 +65,29 @@ class Normalizer:
         artifact: str,
         stream: BinaryIO,
         *,
+        base: int = 0,
+        seam: int | None = None,
         arrival: Arrival | None = None,
-        give_up: Callable[[], bool] = bool,
+        give_up: Callable[[], str] = str,
     ) -> Iterator[Event]:
-        """The events of one stream. `artifact` is its name in references; `give_up` is asked now and then."""
+        """The events of one stream.
+
+        References name `artifact`, in which the stream begins at `base`. At `seam`, a part was left out of the stream.
+        `give_up` is asked now and then; it answers with the reason, or with nothing.
+        """
         self.counts.sources.append(source.name)
         if source.format == "jsonDocument":
             pieces = reading.elements(reading.whole(stream), source.records, self.limits.record_bytes)
         else:
             pieces = reading.lines(stream, self.limits.record_bytes)
         one = _Stream(self, source, artifact, arrival)
+        one.base = base
         for number, piece in enumerate(pieces):
-            if number % _ASK_EVERY == 0 and give_up():
-                self.counts.stopped = "deadline"
+            if number % _ASK_EVERY == 0 and not self.counts.stopped:
+                self.counts.stopped = give_up()
             if self.counts.stopped:
                 break
-            yield from self._numbered(one.piece(piece))
+            yield from self._numbered(one.piece(_across(piece, seam)))
         yield from self._numbered(one.rest())
 
     def _numbered(self, found: Iterator[Event]) -> Iterator[Event]:
@@ -118,6 +125,7 @@ class _Stream:
         self._pending: _Pending | None = None
         self._began: float | None = None
         self._latest = 0
+        self.base = 0
 
     def piece(self, piece: Piece) -> Iterator[Event]:
         """The events of one record."""
@@ -159,6 +167,8 @@ class _Stream:
             return None, "not_json"
         except RecursionError:
             return None, "nested_too_deep"
+        except MemoryError:
+            return None, "too_large_for_memory"
 
     def _unreadable(self, piece: Piece, reason: str) -> Iterator[Event]:
         self._counts.records += 1
@@ -325,4 +335,11 @@ class _Stream:
         return replace(first, output_preview=preview, raw_event_ref=ref, detail=detail)
 
     def _ref(self, offset: int, length: int) -> str:
-        return f"{self._artifact}#{offset}+{length}"
+        return f"{self._artifact}#{self.base + offset}+{length}"
+
+
+def _across(piece: Piece, seam: int | None) -> Piece:
+    """A record that a part is missing from is not one."""
+    if seam is None or not piece.offset < seam < piece.offset + piece.length:
+        return piece
+    return replace(piece, data=None, reason="part_was_not_kept")

@@ -160,8 +160,22 @@ def test_bounds_are_kept():
     events, counts = normalized(*[b"?"] * 30, limits=Limits(unreadable_events=3))
     assert (len(events), counts.unreadable) == (3, 30)
 
-    events, counts = normalized(*many, give_up=lambda: True)
+    events, counts = normalized(*many, give_up=lambda: "deadline")
     assert (events, counts.stopped) == ([], "deadline")
+
+
+def test_a_record_that_a_part_is_missing_from_is_not_read():
+    one, two = json.dumps({"t": "turn", "id": 1}).encode(), json.dumps({"t": "turn", "id": 2}).encode()
+
+    events, _ = normalized(one, two, seam=len(one) + 5, base=1000)
+    whole, _ = normalized(one, two, seam=len(one) + 1)
+
+    assert [(event.kind, event.detail.reason) for event in events] == [
+        ("turn_start", ""),
+        ("unreadable", "part_was_not_kept"),
+    ]
+    assert events[1].raw_event_ref == f"out#{1000 + len(one) + 1}+{len(two)}"
+    assert [event.kind for event in whole] == ["turn_start", "turn_start"]
 
 
 VALUE = st.recursive(
