@@ -28,7 +28,8 @@ ROOT = Path(__file__).parents[1]
 PUBLIC, SEALED = "a" * 64, "b" * 64
 ROLE_RULES = [
     {"apiGroups": ["authentication.k8s.io"], "resources": ["tokenreviews"], "verbs": ["create"]},
-    {"apiGroups": [names.GROUP], "resources": ["benchmarkruns"], "verbs": ["get"]},
+    {"apiGroups": [names.GROUP], "resources": ["benchmarkruns", "modelproviders"], "verbs": ["get"]},
+    {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]},
 ]
 
 
@@ -135,6 +136,7 @@ class GatewayWorld:
                 | {
                     "FAIRTRIAL_GATEWAY_HOST": "127.0.0.1",
                     "FAIRTRIAL_GATEWAY_PORT": str(port),
+                    "FAIRTRIAL_GATEWAY_SPOOL_DIR": str(self.folder / f"spool-{port}"),
                     "FAIRTRIAL_KUBERNETES_URL": self._kubernetes["server"],
                     "FAIRTRIAL_KUBERNETES_CA_FILE": str(self.folder / "ca.crt"),
                     "FAIRTRIAL_KUBERNETES_TOKEN_FILE": str(self.folder / "token"),

@@ -122,6 +122,26 @@ def scripted_provider(
     run(script, host=host, port=port, log=log, project=project)
 
 
+@app.command("model-gateway")
+def model_gateway(
+    provider: Annotated[Path, typer.Argument(help="YAML file with one ModelProvider.", metavar="PROVIDER.yaml")],
+    to: Annotated[Path, typer.Option(metavar="FOLDER", help="New folder for the journals.")],
+    port: Annotated[int, typer.Option(help="Port of 127.0.0.1; 0 takes a free one.", min=0, max=65535)] = 8098,
+    credential_from: Annotated[
+        str, typer.Option(metavar="VARIABLE", help="Environment variable with the provider's credential.")
+    ] = "MODEL_CREDENTIAL",
+    key: Annotated[str, typer.Option(help="Key that the agent must send; one is made and printed otherwise.")] = "",
+) -> None:
+    """Record your own agent's model calls on this machine: the same journal as in a cluster, no cluster.
+
+    Point the agent at the URL that is printed, with the key that is printed; its calls go to the provider with the real
+    credential. Ctrl-C ends it and shows what was used and what it cost.
+    """
+    from fairtrial.cli.model_gateway import run
+
+    run(provider, to, port=port, credential_from=credential_from, key=key)
+
+
 @app.callback()
 def _root() -> None:
     """Benchmarks of AI agents on Kubernetes, turned into evidence."""
