@@ -15,7 +15,7 @@ from rich.table import Table
 import local_cluster
 from examples import render
 from examples.demo import models, tries
-from examples.demo.install import ROOT, RUN_NAMESPACE, Target, existing_store, install
+from examples.demo.install import OUR_IMAGES, ROOT, RUN_NAMESPACE, Target, existing_store, install
 from fairtrial.cli.kubectl import Kubectl
 from fairtrial.cli.watch import COLOURS, until_recorded
 from local_cluster.images import PROVIDER as SCRIPTED_PROVIDER
@@ -31,6 +31,7 @@ DEMO_RUNS = (
     "reference-busybox",
 )
 DEMO_LABEL = "fairtrial.dev/demo"
+EXAMPLE_IMAGES = ("python", "node", "busybox")
 
 
 def main() -> None:
@@ -48,7 +49,7 @@ def main() -> None:
     if arguments.locally:
         sys.exit(tries.run())
     also = (arguments.agent, SCRIPTED_PROVIDER) if arguments.agent else ()
-    target = _own_cluster(arguments.context, arguments.values) if arguments.context else local_target(also)
+    target = own_cluster(arguments.context, arguments.values) if arguments.context else local_target(also)
     install(target)
     kubectl = Kubectl(target.context, RUN_NAMESPACE)
     with step("remove the runs and tasks of an earlier demo; its records stay in the store"):
@@ -86,14 +87,17 @@ def target_of(cluster: local_cluster.Cluster) -> Target:
     )
 
 
-def _own_cluster(context: str, values_file: str | None) -> Target:
+def own_cluster(context: str, values_file: str | None) -> Target:
+    """Somebody's cluster by its kubeconfig context, with the images that their values file names."""
     if not values_file:
         raise SystemExit("error: with CONTEXT=… also give VALUES=<file> that names your images; see README.md.")
     if not shutil.which("helm") or not shutil.which("kubectl"):
         raise SystemExit("error: helm 4 and kubectl must be on the PATH to use your own cluster.")
     store = existing_store()
-    values = yaml.safe_load(Path(values_file).read_text())
-    images = dict(values.get("images", {})) | dict(values.pop("exampleImages", {}))
+    values = yaml.safe_load(Path(values_file).read_text()) or {}
+    images = {**values.get("images", {}), **values.pop("exampleImages", {})}
+    if missing := sorted({*OUR_IMAGES, *EXAMPLE_IMAGES} - images.keys()):
+        raise SystemExit(f"error: {values_file}: no image for {', '.join(missing)}; README.md shows the file.")
     return Target(
         context,
         images,
@@ -101,7 +105,7 @@ def _own_cluster(context: str, values_file: str | None) -> Target:
         store["FAIRTRIAL_S3_BUCKET"],
         store["AWS_ACCESS_KEY_ID"],
         store["AWS_SECRET_ACCESS_KEY"],
-        values_file=values_file,
+        values=values,
         local=False,
     )
 

@@ -15,6 +15,7 @@ SYSTEM_NAMESPACE = "fairtrial-system"
 RUN_NAMESPACE = "fairtrial-demo"
 RELEASE = "fairtrial"
 STORE_SECRET = "fairtrial-store"
+OUR_IMAGES = ("operator", "gateway", "runner", "evaluator")
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Target:
     bucket: str
     access_key: str
     secret_key: str
-    values_file: str | None = None
+    values: dict[str, Any] = field(default_factory=dict)  # the user's own, which win over the demo's
     probes: list[dict[str, Any]] = field(default_factory=list)
     local: bool = True
 
@@ -42,8 +43,6 @@ def install(target: Target) -> None:
         command += ["--namespace", SYSTEM_NAMESPACE, "--wait", "--timeout", "2m", "--values", "-"]
         # CRDs that were applied by hand before, or kept by an earlier uninstall, become the chart's.
         command += ["--take-ownership", "--force-conflicts"]
-        if target.values_file:
-            command += ["--values", target.values_file]
         if target.context:
             command += ["--kube-context", target.context]
         done = subprocess.run(
@@ -59,13 +58,22 @@ def install(target: Target) -> None:
 def chart_values(target: Target) -> dict[str, Any]:
     """The chart's values for this target. On the local cluster the canary is the only thing to probe."""
     values: dict[str, Any] = {
-        "images": {name: target.images[name] for name in ("operator", "gateway", "runner", "evaluator")},
+        "images": {name: target.images[name] for name in OUR_IMAGES},
         "store": {"endpoint": target.endpoint, "bucket": target.bucket, "existingSecret": STORE_SECRET},
     }
     if target.local:
         values["gateway"] = {"replicas": 1}
         values["isolation"] = {"probes": target.probes}
-    return values
+    return _merged(values, target.values)
+
+
+def _merged(ours: dict[str, Any], theirs: dict[str, Any]) -> dict[str, Any]:
+    """Both, with `theirs` where they differ; as Helm merges values."""
+    both = {
+        key: _merged(ours[key], value) if isinstance(value, dict) and isinstance(ours.get(key), dict) else value
+        for key, value in theirs.items()
+    }
+    return ours | both
 
 
 def _prerequisites(target: Target) -> str:
