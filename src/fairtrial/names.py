@@ -67,6 +67,7 @@ SEALED_DIR = "/sealed"  # evaluator pods only
 BASE_DIR = "/base"  # evaluator pods only: the untouched fixture, for protected paths and the negative control
 
 MODEL_PATH = "/model"  # of the gateway; what follows is the provider's own path
+TOOL_PATH = "/tool"  # what follows is a tool server's name and its own path
 # A candidate writes these where its program wants them. The token is filled in by launch, so that no record holds it.
 MODEL_URL, MODEL_NAME, MODEL_TOKEN = "{modelUrl}", "{model}", "{modelToken}"
 

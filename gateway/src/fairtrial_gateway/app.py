@@ -52,7 +52,7 @@ class Gateway:
         self.app.add_routes([*bundles.routes(), *self.artifacts.routes(), *self._routes()])
         self.calls = calls
         if calls:
-            self.app.add_routes(Models(access, calls.providers, calls.proxy).routes())
+            self.app.add_routes(Models(access, calls).routes())
             self.app.on_response_prepare.append(without_defaults)
 
     @property

@@ -44,6 +44,7 @@ class Run:
     provider: str = ""  # name of the ModelProvider; empty: the run has no model
     provider_uid: str | None = None  # as it was when the run was accepted
     limits: dict[str, Any] = field(default_factory=dict)  # spec.limits
+    tool_servers: tuple[str, ...] = ()  # that the task allows
 
     def pod_uid(self, role: str) -> str | None:
         """The UID of the pod that acts for this run in a role, once the status names it."""
@@ -86,6 +87,7 @@ def run_from_object(raw: dict[str, Any]) -> Run:
         provider=((spec.get("network") or {}).get("modelProviderRef") or {}).get("name", ""),
         provider_uid=(status.get("provider") or {}).get("uid"),
         limits=dict(spec.get("limits") or {}),
+        tool_servers=tuple(task.get("toolServers") or ()),
     )
 
 
@@ -128,6 +130,18 @@ def may_call_model(caller: Caller, role: str, run: Run, _path: str) -> Refusal |
     if refusal := _may_act(caller, role, run, names.AUDIENCE_PROVIDER):
         return refusal
     return None if run.provider else _forbidden("NoModel", f"Run {run.name} names no ModelProvider.")
+
+
+def may_call_tool(caller: Caller, role: str, run: Run, name: str) -> Refusal | None:
+    """The agent may call the tool servers that its task allows."""
+    if role != names.AGENT:
+        return _forbidden("AgentsOnly", "Only an agent pod calls tools.")
+    if refusal := _may_act(caller, role, run, names.AUDIENCE_PROVIDER):
+        return refusal
+    if name not in run.tool_servers:
+        allowed = ", ".join(run.tool_servers) or "none"
+        return _forbidden("ToolNotAllowed", f"The run's task allows these tool servers: {allowed}.")
+    return None
 
 
 def _may_act(caller: Caller, role: str, run: Run, audience: str) -> Refusal | None:

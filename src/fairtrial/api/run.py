@@ -235,6 +235,8 @@ class ResolvedTask(Observation):
     """Image that the checks run in."""
     prompts: Annotated[dict[Word, Sha256], Field(max_length=16)] = Field(default_factory=dict)
     """SHA-256 of each step's prompt, by the step's name."""
+    tool_servers: Annotated[tuple[Name, ...], Field(max_length=16)] = ()
+    """Tool servers that the agent may reach through the gateway."""
 
     @classmethod
     def of(cls, task: BenchmarkTask) -> "ResolvedTask":
@@ -246,6 +248,7 @@ class ResolvedTask(Observation):
             sealed_sha256=task.spec.sealed_archive.sha256,
             evaluator_image=task.spec.evaluator_image,
             prompts={step.name: digest(step.prompt) for step in task.spec.steps},
+            tool_servers=task.spec.tool_servers,
         )
 
 

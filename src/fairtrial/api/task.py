@@ -70,6 +70,10 @@ class TaskLimits(Model):
     """Seconds that all steps may take together."""
 
 
+def _all_different(items: tuple[str, ...]) -> bool:
+    return len(set(items)) == len(items)
+
+
 class BenchmarkTaskSpec(Model):
     """What is asked, how long it may take, and the digests of everything that it needs."""
 
@@ -104,6 +108,13 @@ class BenchmarkTaskSpec(Model):
     """Seconds that the whole evaluation may take."""
     limits: TaskLimits | None = None
     """Limits over all steps; without them the steps' own times are all there is."""
+    tool_servers: Annotated[
+        tuple[Name, ...],
+        Field(max_length=16),
+        Rule("self.all(x, self.exists_one(y, y == x))", "toolServers must not name one twice.", _all_different),
+    ] = ()
+    """HTTP tool servers, such as MCP servers, that the agent may reach through the gateway, by the names that the
+    administrator gave them."""
     public_criteria: Annotated[tuple[Sentence, ...], Field(max_length=64)] = ()
     """Acceptance criteria that the agent may read."""
 

@@ -78,5 +78,6 @@ def _spec(task: Task, public: Packed, sealed: Packed, image: str) -> dict[str, A
         "preflight": [command.model_dump(mode="json", by_alias=True) for command in task.file.preflight],
         "generated": list(task.public.generated),
         "evaluateSeconds": task.evaluate_seconds,
+        "toolServers": list(task.file.tool_servers),
         "publicCriteria": list(task.file.public_criteria),
     }

@@ -72,13 +72,13 @@ class RunLayout:
         """The key of an artifact, refusing names that some store would lose or mix up."""
         return check_key(f"{self.base}/artifacts/{check_artifact_name(name)}")
 
-    def exchange(self, exchange: str, file: str) -> str:
-        """The key of one file of a model call: `started.json`, `exchange.ftj` or `exchange.json`."""
-        return check_key(f"{self.base}/model/{exchange}/{file}")
+    def exchange(self, exchange: str, file: str, *, tool: bool = False) -> str:
+        """The key of one file of a model or tool call: `started.json`, `exchange.ftj` or `exchange.json`."""
+        return check_key(f"{self.base}/{'tool' if tool else 'model'}/{exchange}/{file}")
 
-    def exchanges(self) -> str:
-        """What the keys of all model calls begin with; their names sort by time."""
-        return check_key(f"{self.base}/model") + "/"
+    def exchanges(self, *, tool: bool = False) -> str:
+        """What the keys of all model or tool calls begin with; their names sort by time."""
+        return check_key(f"{self.base}/{'tool' if tool else 'model'}") + "/"
 
     def record(self) -> str:
         """The key of the run's record: written last, and without it there is no run."""

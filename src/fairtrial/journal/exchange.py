@@ -22,6 +22,7 @@ SESSION_HEADERS = (
     "x-stainless-retry-count",
 )
 SESSION_VALUE_MAX = 200
+TOOL = "tool"  # as the wire of a call that went to a tool server
 _EXCHANGE = re.compile(r"[0-9]{13}-[0-9a-f]{8}")
 
 

@@ -108,6 +108,7 @@ class TaskFile(Model):
     evaluator_image: Annotated[str, Field(min_length=1, max_length=400)]
     agent_image: Annotated[str, Field(max_length=400)] = ""  # for whoever writes a run of this task
     preflight: Annotated[list[Preflight], Field(max_length=16)] = []
+    tool_servers: Annotated[list[Label], Field(max_length=16)] = []
     generated: list[Glob] = []
     protected: list[Glob] = []
     editable: list[Glob] = []

@@ -247,13 +247,15 @@ async def test_an_answer_that_never_ends_is_ended_in_bytes_and_in_time(tmp_path)
 
 async def test_a_gzip_bomb_passes_as_it_is_and_harms_nobody(tmp_path):
     bomb = zipped(b"{" + b" " * 50_000_000)
-    async with make_world(tmp_path, max_response_bytes=1_000_000) as world:
-        async with provider_of(world, whole(bomb, "Content-Encoding: gzip")):
-            tracemalloc.start()
-            answered = await raw(world.port, post("/model/v1/messages", REQUEST, f"x-api-key: {world.token}"))
-            page = await world.page()
-            _, peak = tracemalloc.get_traced_memory()
-            tracemalloc.stop()
+    async with (
+        make_world(tmp_path, max_response_bytes=1_000_000) as world,
+        provider_of(world, whole(bomb, "Content-Encoding: gzip")),
+    ):
+        tracemalloc.start()
+        answered = await raw(world.port, post("/model/v1/messages", REQUEST, f"x-api-key: {world.token}"))
+        page = await world.page()
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
 
     assert answered.endswith(bomb)
     assert page.usage.reason == "not_readable"

@@ -11,6 +11,7 @@ from fairtrial_gateway.kubernetes import KubernetesApi
 from fairtrial_gateway.logs import say
 from fairtrial_gateway.metrics import Metrics
 from fairtrial_gateway.models.budgets import Budgets
+from fairtrial_gateway.models.lifecycle import Lifecycle
 from fairtrial_gateway.models.measures import Measures
 from fairtrial_gateway.models.providers import Providers
 from fairtrial_gateway.models.proxy import Proxy
@@ -19,6 +20,7 @@ from fairtrial_gateway.models.replicas import Replicas
 from fairtrial_gateway.models.settings import ModelSettings
 from fairtrial_gateway.models.spool import Spool
 from fairtrial_gateway.models.storing import Storing
+from fairtrial_gateway.models.tools import ToolCalls, servers_of
 from fairtrial_gateway.models.uploads import Uploads
 from fairtrial_gateway.models.upstream import Upstream
 from fairtrial_gateway.models.workers import Threads, Worker
@@ -46,13 +48,15 @@ class ModelCalls:
         self.upstream = Upstream(settings)
         self.budgets = Budgets(store, layout)
         self.providers = Providers(api, settings.provider_ttl)
-        self.proxy = Proxy(settings, self.spool, self.uploads, self.upstream, self.budgets, self.measures)
+        self.lifecycle = Lifecycle(self.spool, self.uploads, self.measures)
+        self.proxy = Proxy(settings, self.lifecycle, self.upstream, self.budgets)
+        self.tools = ToolCalls(self.proxy, self.upstream, servers_of(settings.tool_servers))
         self._tasks: list[asyncio.Task[None]] = []
 
     @property
     def busy(self) -> int:
         """Calls under way, and journals that are not in the store."""
-        return max(self.proxy.under_way, self.uploads.waiting)
+        return max(self.lifecycle.under_way, self.uploads.waiting)
 
     async def start(self) -> None:
         """Take over what is in the spool, and begin to look after it."""

@@ -2,22 +2,35 @@
 
 import logging
 from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 from aiohttp import web
 
-from fairtrial.journal.exchange import session_of
+from fairtrial.journal.exchange import TOOL, session_of
 from fairtrial.journal.summary import Ending, Exchange
 from fairtrial.secrets.redact import redact_target
 from fairtrial.usage.counters import State, Usage, unavailable
-from fairtrial.wires.base import Call, Reader, RequestFacts, ResponseFacts, Wire
+from fairtrial.wires import BY_NAME
+from fairtrial.wires.base import Call, Reader, RequestFacts, ResponseFacts
 from fairtrial_gateway.logs import say
 from fairtrial_gateway.models.decompress import Plain
-from fairtrial_gateway.models.parties import Party
+from fairtrial_gateway.models.parties import Peer
 from fairtrial_gateway.models.recording import Recording
 
 ERROR = 400
 REQUEST_IDS = ("request-id", "x-request-id", "x-goog-request-id", "apim-request-id", "cf-ray")
 TEXT_MAX = 300
+
+
+class Dialect(Protocol):
+    """How errors are told: every wire, and whatever tool servers' clients expect."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    def error_body(self, call: Call | None, status: int, kind: str, message: str) -> tuple[str, bytes]:
+        """Content type and body of an error."""
 
 
 class Declined(Exception):
@@ -32,8 +45,8 @@ class Declined(Exception):
 class Live:
     """One call under way."""
 
-    party: Party
-    wire: Wire  # of the path, or the provider's where no wire knows the path
+    peer: Peer
+    dialect: Dialect  # the path's wire; or the provider's where no wire knows the path
     call: Call | None
     target: str
     request: web.Request
@@ -55,9 +68,9 @@ class Live:
 
     def answered(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
         """The head of the provider's answer has come."""
-        assert self.facts is not None
         self.ttfb_ms, self.status, self.answer_headers = self.recording.ms, status, headers
-        self.reader = self.wire.reader(self.facts, self.party.provider.semantics, status)
+        if self.facts:
+            self.reader = BY_NAME[self.peer.wire].reader(self.facts, self.peer.semantics, status)
 
     def end(self, ending: Ending, message: str = "", refusal: str = "") -> None:
         """How it ended."""
@@ -84,7 +97,7 @@ class Live:
             path=started.path,
             started_at=started.started_at,
             ending=self.ending,
-            kind=self.call.kind if self.call else "",
+            kind=TOOL if self.peer.wire == TOOL else self.call.kind if self.call else "",
             refusal=self.refusal,
             message=self.message[:TEXT_MAX],
             requested_model=(facts.model if facts else "") or None,
@@ -121,9 +134,10 @@ class Live:
         return bool(found and readable and streamed and good and not found.ended and not found.error_type)
 
     def _usage(self, found: ResponseFacts | None) -> Usage:
-        semantics = self.party.provider.semantics
-        if self.ending == "refused":
-            return Usage("not_applicable", "refused", unavailable("refused", semantics))
+        semantics = self.peer.semantics
+        if self.ending == "refused" or self.peer.wire == TOOL:
+            why = "refused" if self.ending == "refused" else TOOL
+            return Usage("not_applicable", why, unavailable(why, semantics))
         if found is None:
             return Usage("absent", self.ending, unavailable(self.ending, semantics))
         if self.plain and self.plain.problem and found.usage.state in ("complete", "absent"):

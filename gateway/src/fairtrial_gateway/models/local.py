@@ -20,9 +20,10 @@ from fairtrial_gateway.models.budgets import Budgets
 from fairtrial_gateway.models.client import without_defaults
 from fairtrial_gateway.models.exchange import Declined
 from fairtrial_gateway.models.folder import FolderSink
+from fairtrial_gateway.models.lifecycle import Lifecycle, answer_in_dialect
 from fairtrial_gateway.models.measures import Measures
 from fairtrial_gateway.models.parties import Party, Provider
-from fairtrial_gateway.models.proxy import Proxy, answer_in_dialect
+from fairtrial_gateway.models.proxy import Proxy
 from fairtrial_gateway.models.routes import target_of
 from fairtrial_gateway.models.settings import ModelSettings
 from fairtrial_gateway.models.spool import Spool
@@ -53,7 +54,7 @@ class LocalModels:
         spool = Spool(settings.spool_path, settings.spool_bytes)
         uploads = Uploads(spool, Threads(Storing(self._sink, layout), settings.uploads), settings.uploads)
         upstream, budgets = Upstream(settings), Budgets(self._sink, layout)
-        self._proxy = Proxy(settings, spool, uploads, upstream, budgets, Measures(Metrics()))
+        self._proxy = Proxy(settings, Lifecycle(spool, uploads, Measures(Metrics())), upstream, budgets)
         app = web.Application()
         app.router.add_route("*", names.MODEL_PATH + "/{path:.*}", self._call)
         app.on_response_prepare.append(without_defaults)
@@ -88,7 +89,7 @@ class LocalModels:
         return [summary.load(self._sink.get(key), name=key) for key in keys]
 
     async def _call(self, request: web.Request) -> web.StreamResponse:
-        target = target_of(request)
+        target = target_of(request, names.MODEL_PATH)
         wire, call = find(request.method, target) or (BY_NAME[self._party.provider.spec.wire], None)
         token = take_token(request.raw_headers, target.partition("?")[2])
         try:

@@ -5,6 +5,7 @@ from decimal import Decimal
 
 from fairtrial.api.provider import ModelProviderSpec
 from fairtrial.documents import RunIdentity
+from fairtrial.journal.exchange import TOOL
 from fairtrial.secrets.scan import SECRET_MIN
 from fairtrial.usage.counters import Semantics
 
@@ -39,6 +40,11 @@ class Provider:
         return self.namespace, self.name
 
     @property
+    def wire(self) -> str:
+        """The wire that it speaks."""
+        return self.spec.wire
+
+    @property
     def semantics(self) -> Semantics:
         """How it counts."""
         usage = self.spec.usage
@@ -49,6 +55,28 @@ class Provider:
         """What must not be found in a journal; None for a credential that is too short to be told from chance."""
         secret = self.credential.strip().encode()
         return {"provider-credential": secret} if len(secret) >= SECRET_MIN else None
+
+
+@dataclass(frozen=True)
+class ToolServer:
+    """An HTTP server that a task allows its agents to use. It counts no tokens and gets no credential."""
+
+    name: str
+    url: str
+    wire: str = TOOL
+
+    @property
+    def semantics(self) -> Semantics:
+        """There is nothing to count."""
+        return Semantics(cached_inside_input=False, reasoning_inside_output=False)
+
+    @property
+    def secrets(self) -> dict[str, bytes] | None:
+        """There is nothing to look for."""
+        return {}
+
+
+Peer = Provider | ToolServer
 
 
 @dataclass(frozen=True)

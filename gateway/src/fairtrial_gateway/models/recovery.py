@@ -4,7 +4,7 @@ import logging
 from pathlib import Path
 
 from fairtrial.errors import FairtrialError
-from fairtrial.journal.exchange import session_of
+from fairtrial.journal.exchange import TOOL, session_of
 from fairtrial.journal.frames import Frame, Kind
 from fairtrial.journal.summary import Exchange
 from fairtrial.usage.counters import Semantics, Usage, unavailable
@@ -13,7 +13,7 @@ from fairtrial.wires.base import Reader, RequestFacts, ResponseFacts
 from fairtrial_gateway.logs import say
 from fairtrial_gateway.models.decompress import Plain
 from fairtrial_gateway.models.exchange import request_id
-from fairtrial_gateway.models.parties import Provider
+from fairtrial_gateway.models.parties import Peer, ToolServer
 from fairtrial_gateway.models.providers import Providers
 from fairtrial_gateway.models.reading import SCAN_LIMIT, Told, coding, told
 from fairtrial_gateway.models.spool import Spool
@@ -41,8 +41,10 @@ async def recover(spool: Spool, uploads: Uploads, providers: Providers) -> int:
     return found
 
 
-async def _provider(providers: Providers, facts: Told) -> Provider | None:
+async def _provider(providers: Providers, facts: Told) -> Peer | None:
     assert facts.started is not None
+    if facts.started.wire == TOOL:
+        return ToolServer(facts.started.provider, "")
     try:
         return await providers.get(facts.started.run.namespace, facts.started.provider)
     except FairtrialError as error:
@@ -50,7 +52,7 @@ async def _provider(providers: Providers, facts: Told) -> Provider | None:
         return None
 
 
-def ended_page(path: Path, facts: Told, provider: Provider | None) -> Exchange:
+def ended_page(path: Path, facts: Told, provider: Peer | None) -> Exchange:
     """The page of an exchange that nobody ended: what its journal shows, and usage as far as it was seen."""
     started, request, response = facts.started, facts.request, facts.response
     assert started is not None
@@ -70,7 +72,7 @@ def ended_page(path: Path, facts: Told, provider: Provider | None) -> Exchange:
         path=started.path,
         started_at=started.started_at,
         ending="complete" if facts.response_whole else "gateway_restarted",
-        kind=asked.call.kind if asked else "",
+        kind=TOOL if started.wire == TOOL else asked.call.kind if asked else "",
         message="" if facts.response_whole else _MESSAGE,
         requested_model=(asked.model if asked else "") or None,
         answered_model=(answered.model if answered else "") or None,
@@ -84,16 +86,23 @@ def ended_page(path: Path, facts: Told, provider: Provider | None) -> Exchange:
         request_bytes=facts.request_bytes,
         response_bytes=facts.response_bytes,
         streamed=asked.streamed if asked else False,
-        usage=usage or Usage("absent", reason, unavailable(reason, nothing)),
+        usage=usage or _no_usage(started.wire, reason, nothing),
         first_usable=answered.first_usable if answered else False,
         session=session_of((name, value) for name, value in request.headers) if request else {},
     )
 
 
+def _no_usage(wire: str, reason: str, semantics: Semantics) -> Usage:
+    if wire == TOOL:
+        return Usage("not_applicable", TOOL, unavailable(TOOL, semantics))
+    return Usage("absent", reason, unavailable(reason, semantics))
+
+
 def _read(path: Path, facts: Told, semantics: Semantics | None) -> tuple[RequestFacts | None, ResponseFacts | None]:
     """What the request asked, and what its answer said as far as it came."""
     assert facts.started is not None
-    found = find(facts.request.method, facts.request.target) if facts.request else None
+    is_model = facts.started.wire != TOOL and facts.request is not None
+    found = find(facts.request.method, facts.request.target) if is_model and facts.request else None
     if found is None:
         return None, None
     wire, call = BY_NAME[found[0].name], found[1]

@@ -5,6 +5,8 @@ import asyncio
 import aiohttp
 from aiohttp import web
 
+from fairtrial.api.provider import ModelProviderSpec
+from fairtrial.wires import BY_NAME
 from fairtrial.wires.pin import violations
 from fairtrial_gateway.models.decompress import Plain
 from fairtrial_gateway.models.exchange import Declined, Live
@@ -31,15 +33,14 @@ async def body(live: Live, settings: ModelSettings) -> bytes:
     return b"".join(parts)
 
 
-def check(live: Live, raw: bytes, most: int) -> None:
+def check(live: Live, spec: ModelProviderSpec, raw: bytes, most: int) -> None:
     """Refuse what this run may not ask, and learn from the request what its answer is read by."""
-    spec = live.party.provider.spec
     if live.call is None:
         raise Declined(404, "unknown_path", "The gateway forwards no calls of this method and path.")
-    if live.wire.name != spec.wire:
-        message = f"This run's provider speaks {spec.wire}; the call is one of {live.wire.name}."
+    if live.dialect.name != spec.wire:
+        message = f"This run's provider speaks {spec.wire}; the call is one of {live.dialect.name}."
         raise Declined(400, "wrong_wire", message)
-    live.facts = live.wire.read_request(live.call, _plain(live.request, raw, most))
+    live.facts = BY_NAME[spec.wire].read_request(live.call, _plain(live.request, raw, most))
     if live.facts.problem:
         raise Declined(400, "bad_request", f"The request cannot be read: {live.facts.problem}.")
     if found := violations(spec.model.id, spec.model.parameters, live.facts):

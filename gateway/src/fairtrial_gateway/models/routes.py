@@ -1,4 +1,4 @@
-"""Where agents call their models: `/model/…`, with the provider's own paths behind it."""
+"""Where agents call models, `/model/…` with the provider's own paths behind it, and tools, `/tool/NAME/…`."""
 
 import logging
 from decimal import Decimal
@@ -10,59 +10,84 @@ from fairtrial import names
 from fairtrial.documents import RunIdentity
 from fairtrial.errors import FairtrialError
 from fairtrial.wires import BY_NAME, find
-from fairtrial.wires.base import CHAT
+from fairtrial.wires.base import CHAT, Call
 from fairtrial.wires.headers import take_token
-from fairtrial_gateway.access import Access, Refused
+from fairtrial_gateway.access import Access, May, Refused
 from fairtrial_gateway.logs import say
-from fairtrial_gateway.models.exchange import Declined
+from fairtrial_gateway.models.assembly import ModelCalls
+from fairtrial_gateway.models.exchange import Declined, Dialect
+from fairtrial_gateway.models.lifecycle import answer_in_dialect
 from fairtrial_gateway.models.parties import Budget, Party
-from fairtrial_gateway.models.providers import Providers
-from fairtrial_gateway.models.proxy import Proxy, answer_in_dialect
-from fairtrial_gateway.policy import Run, may_call_model
+from fairtrial_gateway.models.tools import ToolDialect
+from fairtrial_gateway.policy import Run, may_call_model, may_call_tool
 
 
 class Models:
-    """The front door: who calls, for which run, and with which provider."""
+    """The front door: who calls, for which run, and with which provider or tool server."""
 
-    def __init__(self, access: Access, providers: Providers, proxy: Proxy) -> None:
-        self._access, self._providers, self._proxy = access, providers, proxy
+    def __init__(self, access: Access, calls: ModelCalls) -> None:
+        self._access, self._calls = access, calls
 
     def routes(self) -> list[web.RouteDef]:
         """What this module serves."""
-        return [web.route("*", names.MODEL_PATH + "/{path:.*}", self.call)]
+        return [
+            web.route("*", names.MODEL_PATH + "/{path:.*}", self.model),
+            web.route("*", names.TOOL_PATH + "/{name}/{path:.*}", self.tool),
+        ]
 
-    async def call(self, request: web.Request) -> web.StreamResponse:
+    async def model(self, request: web.Request) -> web.StreamResponse:
         """One model call. Errors come in the shape of the wire that is called."""
-        target = target_of(request)
+        target = target_of(request, names.MODEL_PATH)
         found = find(request.method, target)
         wire, call = found or (BY_NAME[CHAT], None)
         try:
-            token = take_token(request.raw_headers, target.partition("?")[2])
-            if token.problem:
-                raise Declined(401, "unauthenticated", f"unauthenticated: {token.problem}.")
-            admitted = await self._access.admit_token(
-                request, token.value, may_call_model, target, recent=self._proxy.settings.run_ttl
-            )
-            party = await self._party(admitted.run)
+            query = target.partition("?")[2]
+            run = await self._admit(request, query, may_call_model, target)
+            party = await self._party(run)
             if found is None:
                 wire = BY_NAME[party.provider.spec.wire]
-            return await self._proxy.handle(request, target, wire, call, party)
-        except Declined as error:
-            declined = error
-        except Refused as error:
+            return await self._calls.proxy.handle(request, target, wire, call, party)
+        except (Declined, Refused, FairtrialError) as error:
+            return self._declined(request, wire, call, error)
+
+    async def tool(self, request: web.Request) -> web.StreamResponse:
+        """One call of a tool server."""
+        name = request.match_info["name"]
+        target = target_of(request, f"{names.TOOL_PATH}/{name}")
+        try:
+            run = await self._admit(request, "", may_call_tool, name)
+            identity = RunIdentity(run.namespace, run.name, run.uid)
+            return await self._calls.tools.handle(request, name, target, identity, run.cohort)
+        except (Declined, Refused, FairtrialError) as error:
+            return self._declined(request, ToolDialect(), None, error)
+
+    async def _admit(self, request: web.Request, query: str, may: May, what: str) -> Run:
+        token = take_token(request.raw_headers, query)
+        if token.problem:
+            raise Declined(401, "unauthenticated", f"unauthenticated: {token.problem}.")
+        recent = self._calls.settings.run_ttl
+        return (await self._access.admit_token(request, token.value, may, what, recent=recent)).run
+
+    def _declined(
+        self, request: web.Request, dialect: Dialect, call: Call | None, error: Declined | Refused | FairtrialError
+    ) -> web.Response:
+        """An answer to a call that was not recorded."""
+        if isinstance(error, Refused):
             refusal = error.refusal
             declined = Declined(refusal.status, refusal.reason, refusal.message, retry_after=refusal.retry_after)
-        except FairtrialError as error:
+        elif isinstance(error, FairtrialError):
             say("model call not served", logging.WARNING, reason=error.reason, message=str(error))
             declined = Declined(503, error.reason, "The gateway cannot serve this call now.", retry_after=5)
-        self._proxy.measures.unrecorded(declined.refusal)
-        response = answer_in_dialect(wire, call, declined)
+        else:
+            declined = error
+        self._calls.measures.unrecorded(declined.refusal)
+        response = answer_in_dialect(dialect, call, declined)
         if not request.content.at_eof():
             response.force_close()  # what is left of the body is not wanted
         return response
 
     async def _party(self, run: Run) -> Party:
-        provider = await self._providers.get(run.namespace, run.provider)
+        provider = await self._calls.providers.get(run.namespace, run.provider)
         if run.provider_uid is not None and run.provider_uid != provider.uid:
             message = f"ModelProvider {provider.name} is not the one that this run was accepted with."
             raise Declined(400, "wrong_provider", message)
@@ -79,10 +104,10 @@ def budget_of(limits: dict[str, object]) -> Budget:
     )
 
 
-def target_of(request: web.Request) -> str:
-    """Path and query behind `/model`, byte for byte as they were sent."""
+def target_of(request: web.Request, prefix: str) -> str:
+    """Path and query behind a prefix, byte for byte as they were sent."""
     raw = request.raw_path
     if not raw.startswith("/"):  # the absolute form, as for a proxy
         parts = urlsplit(raw)
         raw = parts.path + (f"?{parts.query}" if parts.query else "")
-    return raw.removeprefix(names.MODEL_PATH)
+    return raw.removeprefix(prefix)

@@ -38,6 +38,7 @@ class ModelSettings:
     replicas: int = 1  # until the Service's endpoints were read
     service: str = ""  # name of the gateway's own Service; empty: this is the only replica
     namespace: str = ""
+    tool_servers: str = "{}"  # JSON: name → address of an HTTP tool server that tasks may allow
     proxy: str = ""  # an HTTP proxy for providers; the usual variables are not obeyed
 
     @classmethod

@@ -13,7 +13,7 @@ from fairtrial import documents
 from fairtrial.evidence.layout import Layout
 from fairtrial.evidence.objects import MIB, StoredObject, Upload
 from fairtrial.journal import summary
-from fairtrial.journal.exchange import Started
+from fairtrial.journal.exchange import TOOL, Started
 from fairtrial.journal.frames import Kind, frame_head
 from fairtrial.journal.summary import Exchange, Scan
 from fairtrial_gateway.models import reading
@@ -71,7 +71,9 @@ class Storing:
 
     def _key(self, started: Started, file: str) -> str:
         run = started.run
-        return self.layout.run(run.namespace, run.name, run.uid, started.cohort).exchange(started.exchange, file)
+        return self.layout.run(run.namespace, run.name, run.uid, started.cohort).exchange(
+            started.exchange, file, tool=started.wire == TOOL
+        )
 
 
 def _finished(ended: Ended) -> tuple[Exchange, Scan]:

@@ -21,6 +21,7 @@ from fairtrial_gateway.models.settings import ModelSettings
 RawHeaders = list[tuple[bytes, bytes]]
 KEEP_ALIVE = 15.0  # idle connections are closed before providers close them: a POST is not sent twice
 HEAD_BYTES = 64 * 1024  # of one header line of an answer
+_BODILESS = frozenset({"GET", "DELETE"})
 _NO_DEFAULTS = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 
 
@@ -32,6 +33,7 @@ class Call:
     target: str  # path and query, percent-encoded as the agent sent them
     headers: RawHeaders
     body: bytes
+    method: str = "POST"
     http2: bool = False
 
 
@@ -78,9 +80,10 @@ class Upstream:
 
     async def _http1(self, call: Call) -> Answer:
         try:
-            answer = await self._client().post(
+            answer = await self._client().request(
+                call.method,
                 URL(call.url + call.target, encoded=True),
-                data=call.body,
+                data=call.body or (None if call.method in _BODILESS else b""),
                 headers=_headers(call.headers),
                 skip_auto_headers=_NO_DEFAULTS,
                 allow_redirects=False,
