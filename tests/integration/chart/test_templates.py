@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 from fairtrial_gateway.models.settings import ModelSettings
+from fairtrial_gateway.models.tools import servers_of
 from fairtrial_gateway.settings import Settings
 
 from local_cluster import binaries
@@ -156,6 +157,15 @@ def test_the_gateway_takes_every_setting_that_the_chart_gives_it(objects: list[O
     assert settings == replace(ModelSettings(), service="fairtrial-gateway", namespace="system", replicas=2)
 
 
+def test_tool_servers_reach_the_gateway_as_they_are(template: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+    servers = {"search": "https://mcp.example.org/search", "docs": "http://docs.tools.svc:8080"}
+    made = [o for o in yaml.safe_load_all(template(changed("gateway.toolServers", servers)).stdout) if o]
+    (container,) = pod_specs(made)["fairtrial-gateway"]["containers"]
+    env = {one["name"]: one.get("value", "") for one in container["env"]}
+    found = servers_of(ModelSettings.from_env(env).tool_servers)
+    assert {name: server.url for name, server in found.items()} == servers
+
+
 def test_the_spool_is_larger_than_what_is_written_and_a_run_meets_one_replica(objects: list[Object]) -> None:
     (spool,) = [v for v in pod_specs(objects)["fairtrial-gateway"]["volumes"] if v["name"] == "spool"]
     assert int(spool["emptyDir"]["sizeLimit"]) > ModelSettings().spool_bytes
@@ -244,6 +254,8 @@ def changed(path: str, value: Any) -> dict[str, Any]:
         ("gateway.spool", {"bytes": 1}),
         ("gateway.models", {"queueSeconds": 0}),
         ("gateway.models", {"querySeconds": 1}),
+        ("gateway.toolServers", {"search": "ftp://example.org"}),
+        ("gateway.toolServers", {"Search": "http://example.org"}),
         ("gateway.providerSecrets", [{"namespace": "a"}]),
         ("gateway.providerSecrets", [{"namespace": "a", "name": "*"}]),
         ("isolation.probes", [{"name": "x", "kind": "icmp", "host": "h", "port": 1}]),
