@@ -63,7 +63,7 @@ def chart_values(target: Target) -> dict[str, Any]:
     }
     if target.local:
         values["gateway"] = {"replicas": 1}
-        values["isolation"] = {"probes": target.probes}
+        values["isolation"] = {"probes": target.probes, "clusterDns": ""}  # it has no DNS
     return _merged(values, target.values)
 
 

@@ -42,6 +42,7 @@ class Operator:
         loop = asyncio.get_running_loop()
         self._state = State(WorkQueue(clock=loop.time, rng=self._rng))
         self._vitals = health.Vitals(oldest_key=lambda: self._state.queue.oldest_age)
+        self._vitals.unheard = lambda: self._state.unheard_seconds
         self._vitals.depth = lambda: self._state.queue.depth
         self._vitals.leading = lambda: self._lease.held
         self._lease = Lease(

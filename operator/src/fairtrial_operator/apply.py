@@ -74,6 +74,9 @@ class Applier:
 
     def _keep(self, raw: Object) -> None:
         """The run as our write left it; gone if that was its last finalizer."""
+        known = self._state.runs.get(key_of(raw))
+        if known is None or known["metadata"]["resourceVersion"] != raw["metadata"]["resourceVersion"]:
+            self._state.run_written()  # else nothing changed, and no watch will speak of it
         metadata = raw["metadata"]
         if metadata.get("deletionTimestamp") and not metadata.get("finalizers"):
             self._state.runs.forget(key_of(raw))

@@ -12,6 +12,7 @@ from fairtrial_operator import metrics
 from fairtrial_operator.informer import Informer
 
 SILENCE_LIMIT, KEY_LIMIT, LAG_LIMIT = 240.0, 900.0, 20.0
+ECHO_LIMIT = 60.0
 BEAT_SECONDS = 1.0
 
 
@@ -22,6 +23,7 @@ class Vitals:
     informers: list[Informer] = field(default_factory=list)
     oldest_key: Callable[[], float] = lambda: 0.0
     depth: Callable[[], int] = lambda: 0
+    unheard: Callable[[], float] = lambda: 0.0
     leading: Callable[[], bool] = lambda: False
     store_ready: bool = False
     lag: float = 0.0
@@ -35,6 +37,8 @@ class Vitals:
         ]
         if self.oldest_key() > KEY_LIMIT:
             found.append(f"a key has been due for {self.oldest_key():.0f} s")
+        if self.unheard() > ECHO_LIMIT:
+            found.append(f"kopf's watch of runs has not shown what was written {self.unheard():.0f} s ago")
         if self.lag > LAG_LIMIT:
             found.append(f"the event loop is {self.lag:.0f} s late")
         return found

@@ -23,6 +23,7 @@ from fairtrial_operator.seen import Refused, Report, Role, Seen, Stored
 from fairtrial_operator.settings import Settings
 from fairtrial_operator.stages import agent_over, evaluation_over, has_agent_report, has_evaluation_report
 from fairtrial_operator.state import State
+from fairtrial_operator.surroundings import Surroundings
 
 M = TypeVar("M", bound=Model)
 AGENT_REPORT, EVALUATION_REPORT = "agent/report.json", "evaluation/report.json"
@@ -44,6 +45,7 @@ class Observer:
     def __init__(self, kube: Kube, store: ObjectStore, layout: Layout, state: State, settings: Settings) -> None:
         self._kube, self._store, self._layout = kube, store, layout
         self._state, self._settings = state, settings
+        self._surroundings = Surroundings(kube, settings)
 
     async def observe(self, run: BenchmarkRun, raw: Object, notes: Notes, now: datetime) -> Seen:
         """Everything that `decide` needs to know about this run now."""
@@ -63,7 +65,7 @@ class Observer:
             model_calls = await self._report(run, calls.ARTIFACT, notes)
         return Seen(
             references=await self._references(run),
-            settings=self._settings.pods,
+            settings=await self._surroundings.pods(),
             agent=agent,
             evaluator=evaluator,
             agent_node_lost=agent_lost,

@@ -7,12 +7,14 @@ import socket
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from fairtrial import names
 from fairtrial.documents import Probe, from_json
 from fairtrial.errors import InvalidInput
 from fairtrial_operator.build import PodSettings
 
+RESOLV_CONF = Path("/etc/resolv.conf")
 IMAGE_BY_DIGEST = re.compile(r"^[^\s@]+@sha256:[0-9a-f]{64}$")
 
 
@@ -123,6 +125,13 @@ def _cluster_probes(env: Mapping[str, str]) -> list[Probe]:
     if env.get("KUBERNETES_SERVICE_HOST"):
         port = _number(env, "KUBERNETES_SERVICE_PORT", 443, least=1)
         found.append(Probe("api-server", "tcp", env["KUBERNETES_SERVICE_HOST"], port))
-    if env.get("FAIRTRIAL_CLUSTER_DNS"):
-        found.append(Probe("cluster-dns", "udp-dns", env["FAIRTRIAL_CLUSTER_DNS"], 53))
+    named = env.get("FAIRTRIAL_CLUSTER_DNS", "")
+    servers = nameservers(RESOLV_CONF.read_text()) if named == "auto" else named.split()
+    found += [Probe(f"cluster-dns-{index}", "udp-dns", server, 53) for index, server in enumerate(servers)]
     return found
+
+
+def nameservers(resolv_conf: str) -> list[str]:
+    """The servers that a resolver's configuration names; the operator's own are the cluster's."""
+    lines = (line.split() for line in resolv_conf.splitlines())
+    return [words[1] for words in lines if len(words) > 1 and words[0] == "nameserver"]

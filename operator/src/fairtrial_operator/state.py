@@ -1,6 +1,7 @@
 """What the operator knows: the caches, the queue, and who waits for what. No I/O."""
 
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -47,10 +48,13 @@ class State:
     policies: Cache = field(default_factory=Cache)
     accounts: set[str] = field(default_factory=set)  # namespaces whose service account is known to be there
     resynced: set[WorkKey] = field(default_factory=set)  # keys that only a resync has made due
+    clock: Callable[[], float] = time.monotonic
+    unheard_since: float | None = None  # when a run was written that no watch has spoken of since
     _waiting: dict[tuple[str, Key], set[WorkKey]] = field(default_factory=dict)
 
     def run_changed(self, obj: Object) -> None:
         """Take in a run as the watch shows it, and make it due if it is news."""
+        self.unheard_since = None
         if self.keep_run(obj) and not finished(obj):
             self.queue.add(run_key(key_of(obj)))
 
@@ -58,8 +62,19 @@ class State:
         """Keep a run if it is news; of a finished one only a stub, so that thousands cost little."""
         return self.runs.put(_stub(obj) if finished(obj) else obj)
 
+    def run_written(self) -> None:
+        """A write of ours changed a run: the watch of runs must show it soon."""
+        if self.unheard_since is None:
+            self.unheard_since = self.clock()
+
+    @property
+    def unheard_seconds(self) -> float:
+        """For how long the watch of runs has not shown what was written; 0 while it has."""
+        return 0.0 if self.unheard_since is None else self.clock() - self.unheard_since
+
     def run_gone(self, obj: Object) -> None:
         """Forget a run that is gone."""
+        self.unheard_since = None
         self.runs.drop(obj)
         self.queue.forget(run_key(key_of(obj)))
 

@@ -1,39 +1,68 @@
-"""Addresses that pods are told, looked up once at start: pods have no DNS, so names would mean nothing to them.
+"""Addresses that pods are told: they have no DNS, so names would mean nothing to them.
 
 The gateway's Service gives the one address that agents may reach; the canary's, and its pods', are addresses that would
-answer and that they must not reach.
+answer and that they must not reach. A Service keeps its address; a pod that is replaced has another one, so the
+canary's pods are looked up again from time to time.
 """
 
+import logging
+import time
+from collections.abc import Callable
 from dataclasses import replace
 from urllib.parse import urlunsplit
 
 from fairtrial.documents import Probe
 from fairtrial.errors import FairtrialError
+from fairtrial_operator.build import PodSettings
 from fairtrial_operator.kube import PODS, SERVICES, ApiError, Kube, Object
 from fairtrial_operator.settings import Settings
 
+log = logging.getLogger(__name__)
 CANARY_PODS = "app.kubernetes.io/component=canary"
+REFRESH_SECONDS = 60.0
+
+
+class Surroundings:
+    """What pods are told of the cluster, never older than a minute while the API server answers."""
+
+    def __init__(self, kube: Kube, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
+        self._kube, self._settings, self._clock = kube, settings, clock
+        self._canary: tuple[Probe, ...] = ()
+        self._looked_at: float | None = None
+
+    async def pods(self) -> PodSettings:
+        """The settings of a pod that is made now."""
+        if self._settings.canary_service and self._due():
+            try:
+                self._canary = await self._canaries()
+            except FairtrialError as error:  # what was known is probed on
+                log.warning("the canary's pods can't be looked up: %s", error)
+            self._looked_at = self._clock()
+        return replace(self._settings, probes=(*self._settings.probes, *self._canary)).pods
+
+    def _due(self) -> bool:
+        return self._looked_at is None or self._clock() - self._looked_at > REFRESH_SECONDS
+
+    async def _canaries(self) -> tuple[Probe, ...]:
+        host, port = _address(await _service(self._kube, self._settings.namespace, self._settings.canary_service))
+        page = await self._kube.list_page(PODS, selector=CANARY_PODS)
+        addresses = [
+            address["ip"]
+            for pod in page["items"]
+            if pod["metadata"]["namespace"] == self._settings.namespace
+            for address in pod["status"].get("podIPs", [])
+        ]
+        pods = (Probe(f"canary-pod-{index}", "tcp", ip, port) for index, ip in enumerate(sorted(addresses)))
+        return (Probe("canary-service", "tcp", host, port), *pods)
 
 
 async def look_up(kube: Kube, settings: Settings) -> Settings:
-    """The settings with the gateway's address and the canary's probes filled in."""
-    if not settings.gateway_url:
-        service = await _service(kube, settings.gateway_namespace, settings.gateway_service)
-        host, port = _address(service)
-        url = urlunsplit(("http", f"[{host}]:{port}" if ":" in host else f"{host}:{port}", "", "", ""))
-        settings = replace(settings, gateway_url=url)
-    if settings.canary_service:
-        host, port = _address(await _service(kube, settings.namespace, settings.canary_service))
-        probes = [Probe("canary-service", "tcp", host, port)]
-        page = await kube.list_page(PODS, selector=CANARY_PODS)
-        probes += [
-            Probe(f"canary-pod-{index}", "tcp", address["ip"], port)
-            for pod in page["items"]
-            if pod["metadata"]["namespace"] == settings.namespace
-            for index, address in enumerate(pod["status"].get("podIPs", []))
-        ]
-        settings = replace(settings, probes=(*settings.probes, *probes))
-    return settings
+    """The settings with the gateway's address filled in."""
+    if settings.gateway_url:
+        return settings
+    host, port = _address(await _service(kube, settings.gateway_namespace, settings.gateway_service))
+    url = urlunsplit(("http", f"[{host}]:{port}" if ":" in host else f"{host}:{port}", "", "", ""))
+    return replace(settings, gateway_url=url)
 
 
 async def _service(kube: Kube, namespace: str, name: str) -> Object:

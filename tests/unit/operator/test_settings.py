@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 from fairtrial_operator import settings
 
@@ -47,6 +49,16 @@ def test_the_api_server_and_the_clusters_dns_are_always_probed() -> None:
 
     assert found == (
         Probe("api-server", "tcp", "10.0.0.1", 443),
-        Probe("cluster-dns", "udp-dns", "10.0.0.10", 53),
+        Probe("cluster-dns-0", "udp-dns", "10.0.0.10", 53),
         Probe("metadata", "tcp", "169.254.169.254", 80),
     )
+
+
+def test_the_operators_own_resolver_names_the_clusters_dns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "resolv.conf"
+    file.write_text("search ns.svc.cluster.local\n# none\nnameserver 10.0.0.10\nnameserver fd00::a\nnameserver\n")
+    monkeypatch.setattr(settings, "RESOLV_CONF", file)
+
+    found = settings.load(GOOD | {"FAIRTRIAL_CLUSTER_DNS": "auto"}).probes
+
+    assert [(probe.kind, probe.host) for probe in found] == [("udp-dns", "10.0.0.10"), ("udp-dns", "fd00::a")]

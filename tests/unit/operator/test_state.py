@@ -2,6 +2,7 @@ import random
 from typing import Any
 
 from fairtrial_operator.cache import Key
+from fairtrial_operator.health import Vitals
 from fairtrial_operator.state import State, WorkKey, namespace_key
 from fairtrial_operator.workqueue import WorkQueue
 
@@ -74,3 +75,19 @@ def test_whoever_waits_for_a_task_is_woken_by_it_alone() -> None:
 
 def test_a_namespace_is_work_of_its_own() -> None:
     assert namespace_key("trials") == WorkKey("namespace", "", "trials")
+
+
+# --- health -----------------------------------------------------------------------------------------------------------
+def test_a_write_that_the_watch_of_runs_never_shows_is_a_complaint() -> None:
+    now = [0.0]
+    known = State(WorkQueue(clock=lambda: now[0], rng=random.Random(1)), clock=lambda: now[0])
+    vitals = Vitals(unheard=lambda: known.unheard_seconds)
+
+    known.run_written()
+    now[0] = 30
+    known.run_written()
+    assert vitals.complaints() == []
+    now[0] = 61
+    assert "kopf's watch of runs" in vitals.complaints()[0]
+    known.run_changed(raw(5))
+    assert vitals.complaints() == []
