@@ -6,9 +6,12 @@ Shared, so that a local try runs by the very plan that a pod would get.
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from fairtrial import names
 from fairtrial.api import BenchmarkRun, BenchmarkTask, ResourceClass
+from fairtrial.api import adapter as adapters
+from fairtrial.api.base import digest
 from fairtrial.documents import AgentPlan, AgentReport, EvaluationPlan, Preflight, Probe, RunIdentity, Step, dump
 
 # The plan travels in an environment variable; Linux takes no string longer than 128 KiB at exec.
@@ -23,6 +26,7 @@ class ModelAccess:
 
     gateway_url: str
     model: str
+    parameters_sha256: str = ""
     path: str = names.MODEL_PATH  # none where a provider is called without a gateway: a local try
 
     @property
@@ -54,6 +58,7 @@ def agent_plan(
         env={variable.name: fill(variable.value, values) for variable in candidate.env},
         home_files={path: fill(text, values) for path, text in candidate.home_files.items()},
         collect=list(candidate.collect),
+        adapter=adapter_plan(run, access),
         preflight=[
             Preflight(one.name, list(one.argv), list(one.expect_exit), one.timeout_seconds)
             for one in task.spec.preflight
@@ -66,6 +71,26 @@ def agent_plan(
         fetch_seconds=fetch_seconds(resource_class),
         limits={"cpu": limits.cpu, "memory": limits.memory, "ephemeral-storage": limits.ephemeral_storage},
     )
+
+
+def adapter_plan(run: BenchmarkRun, access: ModelAccess | None) -> dict[str, Any] | None:
+    """The candidate's adapter with what every event repeats; InvalidInput where its own rules make no sense."""
+    spec, provider = run.spec, run.spec.network.model_provider_ref
+    candidate = spec.candidate
+    if candidate.adapter is None:
+        return None
+    of_model = None
+    if access is not None:
+        of_model = {"provider": provider.name if provider else "", "id": access.model}
+        of_model |= {"parameters_hash": f"sha256:{access.parameters_sha256}"} if access.parameters_sha256 else {}
+    group = spec.cohort_ref.name if spec.cohort_ref else run.metadata.namespace
+    who = {
+        "harness": candidate.name,
+        "version": candidate.version,
+        "config_hash": f"sha256:{digest(candidate.as_json())}",
+    }
+    trial_id = f"{group}/{spec.task_ref.name}/{candidate.name}/{spec.repetition}"
+    return candidate.adapter.to_plan(adapters.trial(trial_id, who, of_model))
 
 
 def evaluation_plan(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fairtrial import names, plans
 from fairtrial.api import BenchmarkCohort, BenchmarkRun, BenchmarkTask, ModelProvider, Reason, ResourceClass
 from fairtrial.documents import Probe
+from fairtrial.errors import InvalidInput
 
 PSS_LABEL = "pod-security.kubernetes.io/enforce"
 
@@ -132,5 +133,8 @@ def _plan(run: BenchmarkRun, found: References, probes: Sequence[Probe]) -> Refu
     assert found.task is not None
     assert found.resource_class is not None
     access = plans.ModelAccess("", found.provider.spec.model.id) if found.provider else None
-    why = plans.too_large(plans.agent_plan(run, found.task, found.resource_class, probes, access))
+    try:
+        why = plans.too_large(plans.agent_plan(run, found.task, found.resource_class, probes, access))
+    except InvalidInput as error:
+        return Refusal(Reason.CANDIDATE_UNUSABLE, f"spec.candidate: {error}")
     return Refusal(Reason.NOT_SUPPORTED, f"spec.candidate: {why}") if why else None

@@ -9,6 +9,8 @@ from typing import Any
 
 from fairtrial import names, plans
 from fairtrial.api import BenchmarkRun, BenchmarkTask, ResourceClass, quantity_value
+from fairtrial.api.base import digest
+from fairtrial.api.provider import PinnedModel
 from fairtrial.documents import AgentReport, Probe, dump
 
 Object = dict[str, Any]
@@ -60,14 +62,14 @@ def agent_pod(
     task: BenchmarkTask,
     resource_class: ResourceClass,
     settings: PodSettings,
-    model: str | None = None,
+    model: PinnedModel | None = None,
 ) -> Object:
     """The agent's pod: fetch lays out, the agent works, record observes from its own container.
 
-    `model` is the one that its provider pins, where the run names a provider.
+    `model` is what its provider pins, where the run names a provider.
     """
     spec, deadlines = resource_class.spec, resource_class.spec.deadlines
-    access = plans.ModelAccess(settings.gateway_url, model) if model is not None else None
+    access = plans.ModelAccess(settings.gateway_url, model.id, digest(model.as_json()["parameters"])) if model else None
     plan = plans.agent_plan(run, task, resource_class, settings.probes, access)
     shared, channel, spool = _shared(spec.workspace_size), _channel(), _spool(spec.workspace_size)
     work = _scratch("work", names.WORKSPACE_DIR, spec.workspace_size)

@@ -59,7 +59,7 @@ def _decide_acceptance(run: BenchmarkRun, seen: Seen, now: datetime) -> Decision
     assert task is not None
     assert resource_class is not None
     if seen.agent is None and refused is None and not cancelled:
-        model = provider.spec.model.id if provider else None
+        model = provider.spec.model if provider else None
         return Decision(CreatePod("agent", build.agent_pod(run, task, resource_class, seen.settings, model)))
     draft = Draft(run, now).say(ACCEPTED, "True", Reason.RESOLVED)
     if provider is not None:

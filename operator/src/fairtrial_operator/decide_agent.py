@@ -101,7 +101,7 @@ def _without_pod(run: BenchmarkRun, seen: Seen, now: datetime) -> Decision:
     if task is None or resource_class is None:
         # Accepted while its pod was refused, and deleted since: waiting can help, until the deadline.
         return write_or(run, draft, Decision(again_after=deadlines_of(seen).scheduling_seconds))
-    model = run.status.provider.model.id if run.status.provider else None
+    model = run.status.provider.model if run.status.provider else None
     return Decision(CreatePod("agent", build.agent_pod(run, task, resource_class, seen.settings, model)))
 
 

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from fairtrial.api.adapter import Adapter
 from fairtrial.api.base import Argument, Argv, Glob, Image, Model, Name, Rule, matching, unique_names
 
 FILES_MAX_CHARACTERS = 65536
@@ -86,6 +87,8 @@ class Candidate(Model):
     ] = Field(default_factory=dict)
     """Files that the program finds in its home folder, by relative path; it may change them. {modelUrl}, {model} and
     {modelToken} are replaced, as in env."""
+    adapter: Adapter | None = None
+    """How what the program prints becomes normalized events; without it the raw streams are kept all the same."""
     collect: Annotated[tuple[Glob, ...], Field(max_length=16)] = ()
     """Globs of files to keep as evidence when the program has ended, relative to its home folder, such as
     .codex/sessions/**; what the project holds is kept anyway."""

@@ -6,13 +6,14 @@ from typing import Any
 from fairtrial.api.base import digest
 from fairtrial.api.run import BenchmarkRun, PodStatus
 from fairtrial.classify import Facts, classify, facts_of
-from fairtrial.documents import AgentReport, Artifact, Diff, EvaluationReport
+from fairtrial.documents import AgentReport, Artifact, Diff, EvaluationReport, Interaction
 from fairtrial.evidence import record_model as r
 from fairtrial.evidence.record_model import Record, load_record, record_schema
 from fairtrial.evidence.value import Value, measured, missing, not_applicable, plain, void
 from fairtrial.usage.calls import ARTIFACT as CALLS
 from fairtrial.usage.calls import ModelCalls
-from fairtrial.usage.counters import NOT_IN_WIRE
+from fairtrial.usage.conflicts import Conflict, as_counts, compare, contradictions
+from fairtrial.usage.counters import NOT_IN_WIRE, Counters
 
 __all__ = ["Record", "assemble", "load_record", "record_schema"]
 
@@ -37,7 +38,7 @@ def assemble(
         identity=_identity(run),
         configuration=_configuration(run),
         environment=_environment(run, ours, judgement),
-        usage=_usage(run, calls, list_of_calls),
+        usage=_usage(run, calls, list_of_calls, ours),
         interaction=_interaction(ours),
         patch=_patch(ours),
         evaluation=_evaluation(judgement),
@@ -111,13 +112,16 @@ def _images(role: str, pod: PodStatus | None) -> dict[str, str]:
     return {f"{role}/{container}": image for container, image in found.items()}
 
 
-def _usage(run: BenchmarkRun, calls: ModelCalls | None, artifact: Artifact | None) -> r.Usage:
+def _usage(
+    run: BenchmarkRun, calls: ModelCalls | None, artifact: Artifact | None, agent: AgentReport | None
+) -> r.Usage:
     """Inapplicable without a provider; with one, what its calls say, and where they say nothing, why."""
     if calls is None:
         given = run.spec.network.model_provider_ref is not None
         nothing: Value[Any] = missing("not_collected") if given else not_applicable("no_model_provider")
         return r.Usage(
-            **dict.fromkeys(r.Usage.model_fields.keys() - {"refused_calls", "calls"}, nothing), refused_calls={}
+            **dict.fromkeys(r.Usage.model_fields.keys() - {"refused_calls", "conflicts", "calls"}, nothing),
+            refused_calls={},
         )
     counters, cost = calls.total.counters, calls.cost
 
@@ -144,18 +148,44 @@ def _usage(run: BenchmarkRun, calls: ModelCalls | None, artifact: Artifact | Non
         currency=measured(cost.currency) if cost.currency else missing("no_pricing_snapshot"),
         pricing_snapshot=measured(cost.snapshot) if cost.snapshot else missing("no_pricing_snapshot"),
         leaks=missing("not_scanned") if calls.unscanned else measured(len(calls.leaks)),
+        conflicts=tuple(r.UsageConflict(**vars(one)) for one in _conflicts(counters, agent)),
         calls=artifact,
     )
 
 
+def _conflicts(counters: Counters, agent: AgentReport | None) -> list[Conflict]:
+    """The gateway's sums against what the harness tells of itself."""
+    told = (agent.interaction.summary.get("agentUsage") or {}).get("value") or {} if agent else {}
+    own = told.get("reported") or told.get("summed") or {}
+    names = {"cachedInput": "cached_input", "cacheWrite": "cache_write", "output": "output", "reasoning": "reasoning"}
+    inside = {"yes": "all_input", "no": "uncached_input"}.get(own.get("inputIncludesCached", ""))
+    names |= {"input": inside} if inside else {}
+    said = {ours: own[theirs] for theirs, ours in names.items() if isinstance(own.get(theirs), int)}
+    return [*compare({"gateway": as_counts(counters), "agent": said}), *contradictions(counters)]
+
+
 def _interaction(agent: AgentReport | None) -> r.Interaction:
+    told = agent.interaction if agent else Interaction("missing", reason=_why(agent))
+
+    def metric(name: str, inner: str = "") -> Value[Any]:
+        found = told.summary.get(name) or {"state": told.state, "reason": told.reason or "not_told"}
+        value = found.get("value")
+        value = value.get(inner) if inner and isinstance(value, dict) else value
+        if found["state"] == "measured" and isinstance(value, int):
+            return measured(value)
+        reason = found.get("reason") or "not_told"
+        return not_applicable(reason) if found["state"] == "not_applicable" else missing(reason)
+
     ran = [step.duration_ms for step in agent.steps if step.end != "not_started"] if agent else []
     return r.Interaction(
         ending=_or_missing(agent and agent.ending, _why(agent)),
         message=agent.message if agent else "",
         wall_ms=measured(sum(ran)) if ran else missing("no_step_ran" if agent else _why(agent)),
-        assistant_turns=missing("no_event_stream"),
-        tool_calls=missing("no_event_stream"),
+        assistant_turns=metric("turns"),
+        tool_calls=metric("toolCalls", "total"),
+        metrics=plain(told.summary),
+        events=told.events,
+        counts=told.counts,
         steps=tuple(agent.steps) if agent else (),
         streams=tuple(agent.streams) if agent else (),
     )

@@ -98,6 +98,14 @@ class Environment(Model):
     """What the evaluator pod saw."""
 
 
+class UsageConflict(Model):
+    """One count on which sources disagree, or on which the provider disagrees with itself. Reported, not resolved."""
+
+    counter: str
+    counts: dict[str, Integer]
+    note: str = ""
+
+
 class Usage(Model):
     """What the provider counted, summed over the calls that were forwarded to it. Never estimated."""
 
@@ -125,6 +133,8 @@ class Usage(Model):
     leaks: Value[Integer]
     """Places where a provider's credential was found in what was journalled; while there are any, nothing that holds
     them may be published."""
+    conflicts: tuple[UsageConflict, ...] = ()
+    """Where the agent's own counts, or the provider's among each other, disagree with these."""
     calls: Annotated[Artifact, DOCUMENT] | None = None
     """The list of all calls, with the digests of their journals."""
 
@@ -138,6 +148,12 @@ class Interaction(Model):
     """From the first step's start to the last one's end, set-up and snapshot apart."""
     assistant_turns: Value[Integer]
     tool_calls: Value[Integer]
+    metrics: Plain
+    """What the candidate's adapter counted, each with its state: tool calls by type, failures, tests, files …"""
+    events: Annotated[Artifact, DOCUMENT] | None = None
+    """The normalized events, one JSON object per line, each naming the raw output that it stands for."""
+    counts: Annotated[Artifact, DOCUMENT] | None = None
+    """The metrics with their lists: test commands, files inspected and modified, retries."""
     steps: tuple[Annotated[StepResult, DOCUMENT], ...]
     streams: tuple[Annotated[Stream, DOCUMENT], ...]
 

@@ -17,6 +17,9 @@ from fairtrial.errors import InvalidInput
 from fairtrial.evidence.record import assemble, load_record, record_schema
 from fairtrial.evidence.value import INT64_MAX, Integer, Value, measured, missing, not_applicable, plain, void
 from fairtrial.testing import agent_report, check_result, evaluation_report, make_finished_run, make_run, pod_facts
+from fairtrial.usage.calls import ModelCalls
+from fairtrial.usage.counters import Counters, Total
+from fairtrial.usage.money import Cost
 
 REPORTS = (Artifact("agent/report.json", 2000, "5" * 64), Artifact("evaluation/report.json", 900, "6" * 64))
 
@@ -94,8 +97,10 @@ def test_a_record_fits_its_published_schema():
 def test_null_never_becomes_zero():
     record = json.loads(assemble(make_run(), None, None).to_bytes())
     numbers = [record["patch"][key] for key in ("filesAdded", "filesModified", "linesAdded", "linesDeleted")]
-    assert (usage := record["usage"]).pop("refusedCalls") == {}
+    usage = record["usage"]
+    assert usage.pop("refusedCalls") == {}
     assert usage.pop("calls", None) is None
+    assert usage.pop("conflicts") == []
     numbers += [*usage.values(), record["interaction"]["wallMs"], record["timings"]["queuedMs"]]
     assert all(value["state"] != "measured" and "value" not in value and value["reason"] for value in numbers)
 
@@ -260,3 +265,44 @@ def test_the_reason_of_a_cancellation_is_kept():
     record = assemble(run, agent_report(ending="stopped_from_outside"), None)
     assert record.classification.outcome == "cancelled"
     assert record.lineage.cancel_reason == "wrong task"
+
+
+# --- what the harness says of itself ----------------------------------------------------------------------------------
+def calls_with(**counters: Any) -> ModelCalls:
+    total = Total(1, Counters(**counters), {})
+    return ModelCalls("p", "model-1", [], 1, 1, {}, [], total, Cost(reason="no_pricing_snapshot"), ["model-1"])
+
+
+def told(**metrics: Any) -> documents.AgentReport:
+    summary = {name: {"state": "measured", "value": value} for name, value in metrics.items()}
+    return agent_report(interaction=documents.Interaction("measured", "pi", summary=summary))
+
+
+def test_turns_and_tool_calls_come_from_the_adapter():
+    agent = told(turns=4, toolCalls={"total": 7, "byTool": {"bash": 7}})
+    record = assemble(make_finished_run(), agent, evaluation_report())
+    assert (record.interaction.assistant_turns, record.interaction.tool_calls) == (measured(4), measured(7))
+    assert record.interaction.metrics["toolCalls"]["value"]["byTool"] == {"bash": 7}
+
+
+def test_without_an_adapter_there_is_a_reason():
+    record = assemble(make_finished_run(), agent_report(), evaluation_report())
+    assert record.interaction.tool_calls == not_applicable("no_adapter")
+
+
+def test_counts_on_which_agent_and_gateway_disagree_are_reported_and_the_gateways_stand():
+    calls = calls_with(all_input=100, uncached_input=60, output=10, reasoning=0, total=110)
+    agent = told(agentUsage={"reported": {"scope": "total", "input": 60, "output": 9, "inputIncludesCached": "no"}})
+    usage = assemble(make_finished_run(), agent, evaluation_report(), calls=calls).usage
+    assert [(one.counter, one.counts) for one in usage.conflicts] == [("output", {"agent": 9, "gateway": 10})]
+    assert usage.output_tokens == measured(10)
+
+
+def test_a_provider_that_contradicts_itself_is_reported():
+    usage = assemble(
+        make_finished_run(),
+        agent_report(),
+        evaluation_report(),
+        calls=calls_with(all_input=100, output=10, total=120, reasoning=0),
+    ).usage
+    assert [one.counter for one in usage.conflicts] == ["total"]

@@ -8,6 +8,8 @@ from fairtrial_operator import build, policies
 from fairtrial_operator.build import PodSettings
 
 from fairtrial import names, plans
+from fairtrial.api.base import digest
+from fairtrial.api.provider import PinnedModel
 from fairtrial.documents import AgentPlan, EvaluationPlan, Probe, load
 from fairtrial.testing import (
     CANDIDATE_IMAGE,
@@ -138,7 +140,7 @@ def test_the_agent_holds_no_token_and_no_address_without_a_provider() -> None:
 def with_model(**candidate: Any) -> Any:
     run = make_run(network={"modelProviderRef": {"name": "p"}}, candidate=candidate)
     task = make_task(steps=[{"name": "one", "prompt": "Do it.", "wallSeconds": 7200}])
-    return build.agent_pod(run, task, CLASS, SETTINGS, "model-1")
+    return build.agent_pod(run, task, CLASS, SETTINGS, PinnedModel(id="model-1"))
 
 
 def test_with_a_provider_the_agent_gets_that_capability_alone() -> None:
@@ -152,6 +154,16 @@ def test_the_key_for_model_calls_outlasts_the_agent_and_is_in_no_plan() -> None:
     assert volume["projected"]["sources"][0]["serviceAccountToken"]["expirationSeconds"] > 7200
     env = {one["name"]: one.get("value") for one in pod["spec"]["initContainers"][0]["env"]}
     assert json.loads(env[names.ENV_PLAN])["env"] == {"KEY": "{modelToken}", "URL": "http://10.0.0.5:8080/model/v1"}
+
+
+def test_every_event_is_told_its_trial_its_candidate_and_its_model() -> None:
+    pod = with_model(name="pi", version="1.6.0", adapter={"name": "pi"})
+
+    env = {one["name"]: one.get("value") for one in pod["spec"]["initContainers"][0]["env"]}
+    adapter = json.loads(env[names.ENV_PLAN])["adapter"]
+    assert adapter["trial"]["trialId"] == "trials/task-1/pi/1"
+    assert adapter["trial"]["candidate"]["config_hash"].startswith("sha256:")
+    assert adapter["trial"]["model"] == {"provider": "p", "id": "model-1", "parameters_hash": f"sha256:{digest({})}"}
 
 
 def test_the_recorder_sees_the_home_folder_read_only_and_only_to_collect_from_it() -> None:
