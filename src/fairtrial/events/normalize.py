@@ -19,7 +19,6 @@ _UNKNOWN_REFS = 20
 _ASK_EVERY = 64  # records between two questions whether to give up
 _CITING = ("search", "diagnostics", model.RUN_COMMAND, model.RUN_TESTS)
 
-_Knows = tuple[bool, Iterator[Event]]  # whether a rule knows the record, and what it makes of it
 Arrival = Callable[[int], int | None]  # byte offset → ms on the recorder's clock
 
 
@@ -28,7 +27,7 @@ class Limits:
     """How much is held and made at most."""
 
     record_bytes: int = 4 * 1024 * 1024  # JSON takes up to 25 times its size while it is read
-    events: int = 50_000
+    events: int = 100_000
     unreadable_events: int = 1_000
     open_calls: int = 2_000
     once_ids: int = 20_000
@@ -188,30 +187,31 @@ class _Stream:
                 found = self._of_items(list(together), each, record, piece)
             else:
                 found = self._of_record(together, record, piece)
-            for knows, events in found:
-                is_known = is_known or knows
+            for events in found:
+                is_known = True
                 yield from events
         if not is_known:
             self._counts.unknown += 1
             if len(self._counts.unknown_refs) < _UNKNOWN_REFS:
                 self._counts.unknown_refs.append(self._ref(piece.offset, piece.length))
 
-    def _of_record(self, together: Iterable[Rule], record: Any, piece: Piece) -> Iterator[_Knows]:
+    def _of_record(self, together: Iterable[Rule], record: Any, piece: Piece) -> Iterator[Iterator[Event]]:
+        """For each rule that knows the record, what it makes of it."""
         for rule in together:
             subject = templates.compiled(rule.line).match(record) if rule.line else record
             if subject is not None and rule.holds(subject):
-                yield True, self._made(rule, subject, None, piece)
+                yield self._made(rule, subject, None, piece)
 
-    def _of_items(self, together: Sequence[Rule], each: str, record: Any, piece: Piece) -> Iterator[_Knows]:
-        """Item by item, so that events come in the order of the list and not in that of the rules."""
+    def _of_items(self, together: Sequence[Rule], each: str, record: Any, piece: Piece) -> Iterator[Iterator[Event]]:
+        """The same item by item, so that events come in the order of the list and not in that of the rules."""
         here = [rule for rule in together if rule.holds(record)]
         items = paths.values(each, record)[: rules.MAX_ITEMS] if here else []
         if here and not items:
-            yield True, iter(())
+            yield iter(())
         for item in items:
             for rule in here:
                 if rule.holds_of_item(record, item):
-                    yield True, self._made(rule, record, item, piece)
+                    yield self._made(rule, record, item, piece)
 
     def _made(self, rule: Rule, record: Any, item: Any, piece: Piece) -> Iterator[Event]:
         """The event of one rule on one record or item, if it makes one."""

@@ -126,13 +126,14 @@ def test_tests_have_their_exit_code_only_if_it_is_theirs(session):
     session.run("pytest && echo done", "ok", code=0)
     session.run("pytest", "error", code=None)
     session.run("pytest", "timeout", code=None)
+    session.run("pytest && echo done", "error", code=1)
     session.run("ls", "ok")
 
     result = session.result()
 
-    assert result.test_commands.value == {"total": 5, "passed": 1, "failed": 2, "unknown": 2}
-    assert [one.exit_code for one in result.tests] == [1, None, 0, None, None]
-    assert [bool(one.exit_reason) for one in result.tests] == [False, True, False, True, True]
+    assert result.test_commands.value == {"total": 6, "passed": 1, "failed": 2, "unknown": 3}
+    assert [one.exit_code for one in result.tests] == [1, None, 0, None, None, None]
+    assert [bool(one.exit_reason) for one in result.tests] == [False, True, False, True, True, True]
     assert (result.tests[0].scope, result.tests[0].duration_ms, result.tests[0].sequence) == ("-q a", 10, 0)
     assert result.time_to_first_verifiable_outcome_ms.value == 10
 

@@ -71,6 +71,51 @@ def test_what_is_learned_of_a_call_before_it_counts_is_kept():
     assert (events[1].status, events[1].detail.exit_code) == ("error", 3)
 
 
+def test_calls_without_an_id_belong_to_the_next_result_without_one():
+    events, _ = normalized(
+        {"t": "call", "tool": "cat", "in": {"path": "a"}},
+        {"t": "result", "ok": True},
+        {"t": "call", "tool": "cat"},
+        {"t": "call", "tool": "sh"},
+        {"t": "result", "ok": True},
+    )
+
+    assert [(e.kind, e.detail.tool, e.detail.paths) for e in events] == [
+        ("tool_call", "cat", ("a",)),
+        ("tool_result", "cat", ("a",)),
+        ("tool_call", "cat", ()),
+        ("tool_call", "sh", ()),
+        ("tool_result", "sh", ()),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        ({"equals": "x"}, [True, False, False, False]),
+        ({"oneOf": ["x", "true"]}, [True, True, False, False]),
+        ({"noneOf": ["x", "12"]}, [False, True, False, True]),
+        ({"startsWith": "1"}, [False, False, True, False]),
+        ({"exists": True}, [True, True, True, False]),
+        ({"exists": False}, [False, False, False, True]),
+        ({"exists": True, "noneOf": ["x"]}, [False, True, True, False]),
+    ],
+)
+def test_conditions(condition, holds):
+    rule = {"name": "r", "kind": "notice", "when": [{"path": "v", **condition}]}
+    adapter = plan(sources=[{"rules": [rule]}])
+
+    found = [bool(normalized({"v": value}, adapter=adapter)[0]) for value in ("x", True, 12, None)]
+
+    assert found == holds
+
+
+def test_a_word_that_the_table_of_statuses_lacks_is_unknown_and_none_is_not_applicable():
+    events, _ = normalized({"t": "result", "ok": "maybe"}, {"t": "result"}, {"t": "result", "ok": [1]})
+
+    assert [event.status for event in events] == ["unknown", "not_applicable", "not_applicable"]
+
+
 def test_results_without_a_call_and_the_same_result_twice_are_counted_as_unpaired():
     events, counts = normalized(
         {"t": "result", "id": "x", "ok": True},
