@@ -62,7 +62,7 @@ def test_the_bundles_of_the_page_are_candidates():
         if "adapter" in raw:
             Adapter.model_validate(raw["adapter"]).to_plan()
         if "argv" in raw:
-            rest = {key: value for key, value in raw.items() if key not in ("adapter", "filesFrom")}
+            rest = {key: value for key, value in raw.items() if key != "filesFrom"}
             Candidate.model_validate(rest | {"image": f"localhost/fairtrial/python@sha256:{'0' * 64}"})
 
 
