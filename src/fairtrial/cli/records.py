@@ -12,12 +12,14 @@ from pathlib import Path
 
 import typer
 
+from fairtrial import documents
 from fairtrial.api import RecordReference
 from fairtrial.cli.kubectl import Kubectl
 from fairtrial.errors import FairtrialError, InvalidInput
 from fairtrial.evidence import layout
 from fairtrial.evidence.record_model import load_record
 from fairtrial.evidence.store import ObjectStore, S3Store
+from fairtrial.usage import calls
 
 
 class NotAsRecorded(FairtrialError):
@@ -45,7 +47,7 @@ def artifacts(run: str, to: Path, namespace: str, context: str | None) -> None:
         raise InvalidInput(f"{to}: exists already.", next_move="Name a new folder; nothing is overwritten.")
     named = _reference(run, namespace, context)
     count = download(_store_of(named), named, to)
-    typer.echo(f"{to}: record.json and {count} artifacts, every hash as recorded")
+    typer.echo(f"{to}: record.json and {count} files, every hash as recorded")
 
 
 def read_record(store: ObjectStore, named: RecordReference) -> bytes:
@@ -58,7 +60,7 @@ def read_record(store: ObjectStore, named: RecordReference) -> bytes:
 
 
 def download(store: ObjectStore, named: RecordReference, to: Path) -> int:
-    """Make the folder `to` with record.json, byte for byte, and artifacts/…; how many artifacts there are."""
+    """Make the folder `to` with record.json, byte for byte, artifacts/… and model/…; how many files those are."""
     data = read_record(store, named)
     found = load_record(data, name=named.uri)
     run = layout.RunLayout(layout.key_of_uri(named.uri).removesuffix("/record.json"))
@@ -69,12 +71,26 @@ def download(store: ObjectStore, named: RecordReference, to: Path) -> int:
         whole.mkdir()
         (whole / "record.json").write_bytes(data)
         for artifact in found.artifacts:
-            key = run.artifact(artifact.name)
-            actual = _write(store.open(key), whole / "artifacts" / artifact.name)
-            if actual != artifact.sha256:
-                raise NotAsRecorded(key, artifact.sha256, actual)
+            _fetch(store, run.artifact(artifact.name), artifact.sha256, whole / "artifacts" / artifact.name)
+        exchanges = _exchanges(whole / "artifacts" / calls.ARTIFACT)
+        for (exchange, file), sha256 in exchanges.items():
+            _fetch(store, run.exchange(exchange, file), sha256, whole / "model" / exchange / file)
         whole.rename(to)
-    return len(found.artifacts)
+    return len(found.artifacts) + len(exchanges)
+
+
+def _exchanges(list_of_calls: Path) -> dict[tuple[str, str], str]:
+    """The files of every model call, by exchange and name, with the digests that the run's list of calls names."""
+    if not list_of_calls.exists():
+        return {}
+    found = documents.load(calls.ModelCalls, list_of_calls.read_bytes(), name=calls.ARTIFACT).calls
+    pages = {(call.exchange, "exchange.json"): call.page_sha256 for call in found}
+    return pages | {(call.exchange, "exchange.ftj"): call.journal_sha256 for call in found if call.journal_sha256}
+
+
+def _fetch(store: ObjectStore, key: str, sha256: str, target: Path) -> None:
+    if (actual := _write(store.open(key), target)) != sha256:
+        raise NotAsRecorded(key, sha256, actual)
 
 
 def _write(chunks: Iterable[bytes], target: Path) -> str:

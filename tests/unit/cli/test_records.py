@@ -7,12 +7,15 @@ import pytest
 
 from fairtrial.api import RecordReference
 from fairtrial.cli.records import NotAsRecorded, download, read_record
-from fairtrial.documents import Artifact
+from fairtrial.documents import Artifact, dump
 from fairtrial.errors import InvalidInput, NotStored
 from fairtrial.evidence.layout import Layout, sha256, uri
 from fairtrial.evidence.record import assemble
 from fairtrial.evidence.store import MemoryStore
 from fairtrial.testing import RUN_UID, agent_report, make_finished_run
+from fairtrial.usage.calls import ARTIFACT, Call, ModelCalls
+from fairtrial.usage.counters import Counters, Total
+from fairtrial.usage.money import Cost
 
 RUN = Layout("p").run("trials", "run-1", RUN_UID)
 CONTENT = b"what the agent said"
@@ -75,3 +78,38 @@ def test_a_name_that_leads_out_of_the_folder_is_refused(tmp_path: Path):
     with pytest.raises(InvalidInput, match="segment"):
         download(store, named, tmp_path / "evidence")
     assert list(tmp_path.iterdir()) == []
+
+
+# --- model calls ------------------------------------------------------------------------------------------------------
+def with_a_call(journal: bytes) -> tuple[MemoryStore, RecordReference]:
+    """A run with one model call, whose list names the journal `JOURNAL`, and whose store holds `journal`."""
+    call = Call(
+        "1767268800000-0000000a", sha256(PAGE), "generate", "complete", "", 200, "m", "complete", sha256(JOURNAL)
+    )
+    listed = ModelCalls("p", "m", [call], 1, 1, {}, [], Total(1, Counters(), {}), Cost(reason="none"), ["m"])
+    data, store = dump(listed), MemoryStore()
+    artifact = Artifact(ARTIFACT, len(data), sha256(data))
+    record = assemble(make_finished_run(), agent_report(), None, (artifact,), listed).to_bytes()
+    store.put(RUN.record(), record)
+    store.put(RUN.artifact(ARTIFACT), data)
+    store.put(RUN.exchange(call.exchange, "exchange.json"), PAGE)
+    store.put(RUN.exchange(call.exchange, "exchange.ftj"), journal)
+    return store, RecordReference(uri=uri("evidence", RUN.record()), sha256=sha256(record))
+
+
+PAGE, JOURNAL = b"{}", b"frames"
+
+
+def test_model_calls_are_downloaded_by_the_list_that_the_record_names(tmp_path: Path):
+    store, named = with_a_call(JOURNAL)
+
+    assert download(store, named, tmp_path / "evidence") == 3
+
+    assert (tmp_path / "evidence/model/1767268800000-0000000a/exchange.ftj").read_bytes() == JOURNAL
+
+
+def test_a_journal_that_was_replaced_is_refused(tmp_path: Path):
+    store, named = with_a_call(b"other frames")
+
+    with pytest.raises(NotAsRecorded, match=r"exchange\.ftj"):
+        download(store, named, tmp_path / "evidence")
