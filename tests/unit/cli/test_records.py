@@ -89,7 +89,7 @@ def with_a_call(journal: bytes) -> tuple[MemoryStore, RecordReference]:
     listed = ModelCalls("p", "m", [call], 1, 1, {}, [], Total(1, Counters(), {}), Cost(reason="none"), ["m"])
     data, store = dump(listed), MemoryStore()
     artifact = Artifact(ARTIFACT, len(data), sha256(data))
-    record = assemble(make_finished_run(), agent_report(), None, (artifact,), listed).to_bytes()
+    record = assemble(make_finished_run(), None, None, (artifact,), listed).to_bytes()
     store.put(RUN.record(), record)
     store.put(RUN.artifact(ARTIFACT), data)
     store.put(RUN.exchange(call.exchange, "exchange.json"), PAGE)
