@@ -419,7 +419,7 @@ def test_the_example_classes_are_accepted(kubectl: Any, path: Path):
 
 
 def test_there_are_example_classes():
-    assert [path.stem for path in CLASSES] == ["large", "sandboxed", "small"]
+    assert [path.stem for path in CLASSES] == ["agent", "large", "sandboxed", "small"]
 
 
 def test_the_example_namespace_enforces_pod_security(kubectl: Any):
