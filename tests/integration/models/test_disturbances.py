@@ -80,13 +80,26 @@ async def test_draining_has_an_end_in_time_and_in_bytes(tmp_path, limit):
             reader, writer = await begin(world)
             await reader.read(300)
             writer.transport.abort()
+            went = time.monotonic()
             page = await world.page()
+            assert time.monotonic() - went < 2
             await asyncio.sleep(0.1)
 
             assert provider.cut == 1
         assert page.ending == "client_gone"
         assert page.usage.state == "incomplete"
         assert page.usage.counters.uncached_input == 10
+
+
+async def test_an_agent_that_leaves_a_silent_stream_is_noticed(tmp_path):
+    async with make_world(tmp_path, drain_seconds=0.3, idle_seconds=20) as world:
+        async with provider_of(world, chunked([STREAM[:300], STREAM[300:]], pause=30)):
+            reader, writer = await begin(world)
+            await reader.read(300)
+            writer.transport.abort()
+            page = await world.page()
+
+        assert (page.ending, page.usage.state) == ("client_gone", "incomplete")
 
 
 async def test_an_agent_that_leaves_before_the_answer_begins_is_noticed(tmp_path):

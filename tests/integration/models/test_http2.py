@@ -122,17 +122,36 @@ async def test_a_lost_connection_cuts_its_calls_and_the_next_makes_another(world
 
 async def test_a_provider_that_goes_away_in_order_ends_what_it_has_begun(world: World):
     async def last(call: Call) -> None:
-        call.connection.h2.close_connection(last_stream_id=call.number)
-        call.connection.flush()
-        call.connection.h2.state_machine.state = call.connection.h2.state_machine.state.CLIENT_OPEN
-        await streamed(call)
+        assert call.connection.transport
+        await call.answer(STREAM[:300], end=False)
+        number = call.number.to_bytes(4, "big")
+        call.connection.transport.write(b"\0\0\x08\x07\0\0\0\0\0" + number + b"\0\0\0\0")
+        await asyncio.sleep(0.05)
+        await call.send(STREAM[300:], end=True)
 
     async with Http2Provider(last).serving() as provider:
         use(world, provider.url)
-        await raw(world.port, sent(world))
-        await raw(world.port, sent(world))
+        answers = [await raw(world.port, sent(world)) for _ in range(2)]
 
+    assert [dechunked(answer)[1] for answer in answers] == [STREAM, STREAM]
     assert len(provider.connections) == 2
+
+
+@pytest.mark.parametrize("frame", [b"\xff\xff\xff\0\0\0\0\0\0", b"\0\0\x01\0\0\0\0\0\0x", b"\0\0\0\x09\0\0\0\0\x01"])
+async def test_a_provider_that_breaks_the_protocol_cuts_its_calls_only(world: World, frame: bytes):
+    async def broken(call: Call) -> None:
+        if len(call.connection.provider.asked) > 1:
+            return await streamed(call)
+        assert call.connection.transport
+        call.connection.transport.write(frame)
+        return None
+
+    async with Http2Provider(broken).serving() as provider:
+        use(world, provider.url)
+        first, second = await raw(world.port, sent(world)), await raw(world.port, sent(world))
+
+    assert first.startswith(b"HTTP/1.1 502 ")
+    assert dechunked(second)[1] == STREAM
 
 
 async def test_a_slow_agent_stops_its_own_stream_and_no_other(world: World):

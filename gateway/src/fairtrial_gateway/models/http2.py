@@ -23,6 +23,7 @@ STREAM_WINDOW = 256 * 1024
 STREAMS = 64  # of one connection
 CONNECTION_WINDOW = STREAMS * STREAM_WINDOW  # no stream can use up another's
 IDLE_SECONDS = 30.0  # an idle connection older than this is not trusted with a call
+_FRAME_HEAD, _GOAWAY = 9, 7
 _LOCAL = frozenset({b"host", b"content-length", b"connection", b"transfer-encoding", b"keep-alive", b"upgrade"})
 
 
@@ -99,6 +100,7 @@ class Connection(asyncio.Protocol):
         self._h2 = h2.connection.H2Connection(config)
         self._transport: asyncio.Transport | None = None
         self._streams: dict[int, Stream] = {}
+        self._received = bytearray()
         self._writable = asyncio.Event()
         self._writable.set()
         self._last_used = asyncio.get_running_loop().time()
@@ -196,13 +198,32 @@ class Connection(asyncio.Protocol):
         self._flush()
 
     def data_received(self, data: bytes) -> None:
-        """Bytes from the provider."""
+        """Bytes from the provider, given to `h2` frame by frame but for GOAWAY, after which it would take no more."""
+        self._received += data
         try:
-            for event in self._h2.receive_data(data):
-                self._handle(event)
+            while frame := self._next_frame():
+                if frame[3] == _GOAWAY:
+                    self._going_away(frame[_FRAME_HEAD:])
+                    continue
+                for event in self._h2.receive_data(frame):
+                    self._handle(event)
         except h2.exceptions.ProtocolError as error:
             self._over(f"The provider broke HTTP/2 ({type(error).__name__}).")
         self._flush()
+
+    def _next_frame(self) -> bytes:
+        """The next whole frame; none if there is none yet."""
+        if len(self._received) < _FRAME_HEAD:
+            return b""
+        length = int.from_bytes(self._received[:3], "big")
+        if length > self._h2.max_inbound_frame_size:
+            raise h2.exceptions.FrameTooLargeError
+        size = _FRAME_HEAD + length
+        if len(self._received) < size:
+            return b""
+        frame = bytes(self._received[:size])
+        del self._received[:size]
+        return frame
 
     def connection_lost(self, exc: Exception | None) -> None:
         """No more bytes."""
@@ -234,14 +255,13 @@ class Connection(asyncio.Protocol):
         elif isinstance(event, h2.events.WindowUpdated | h2.events.RemoteSettingsChanged):
             for each in self._streams.values():
                 each.window_open.set()
-        elif isinstance(event, h2.events.ConnectionTerminated):
-            self._going_away(event)
 
-    def _going_away(self, event: h2.events.ConnectionTerminated) -> None:
+    def _going_away(self, payload: bytes) -> None:
+        """No new calls; those that the provider has begun still get their answers."""
         self.usable = False
-        last = event.last_stream_id or 0
+        last, error = int.from_bytes(payload[:4], "big") & 0x7FFFFFFF, int.from_bytes(payload[4:8], "big")
         for number, stream in list(self._streams.items()):
-            if number > last or event.error_code:
+            if number > last or error:
                 stream.on_failure("The provider closed the connection.")
         if not self._streams:
             self.close()

@@ -32,7 +32,6 @@ async def recover(spool: Spool, uploads: Uploads, providers: Providers) -> int:
             say("unreadable journal put aside", logging.ERROR, file=path.name, why=stop.why)
             spool.put_aside(path, UNREADABLE)
             continue
-        spool.reopen(path, stop.offset).close()
         provider = await _provider(providers, facts)
         page = facts.page or ended_page(path, facts, provider)
         uploads.began(facts.started, path)

@@ -42,14 +42,7 @@ class Spool:
 
     def create(self, exchange: str) -> "SpoolFile":
         """A new journal."""
-        return SpoolFile(self, self.folder / f"{exchange}{SUFFIX}", os.O_CREAT | os.O_EXCL)
-
-    def reopen(self, path: Path, size: int) -> "SpoolFile":
-        """A journal that was left, to go on after its first `size` bytes."""
-        os.truncate(path, size)
-        self.used += size - self._sizes[path]
-        self._sizes[path] = size
-        return SpoolFile(self, path, 0)
+        return SpoolFile(self, self.folder / f"{exchange}{SUFFIX}")
 
     def take(self, path: Path, size: int, *, always: bool = False) -> None:
         """Use some bytes more for a journal."""
@@ -72,12 +65,12 @@ class Spool:
 class SpoolFile:
     """One journal, appended to frame by frame."""
 
-    def __init__(self, spool: Spool, path: Path, flags: int) -> None:
+    def __init__(self, spool: Spool, path: Path) -> None:
         self._spool, self.path = spool, path
-        self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | flags, 0o600)
-        self.size = os.fstat(self._file).st_size
-        if flags & os.O_CREAT:
-            self._write([FILE_HEADER])
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        self._file = os.open(path, flags, 0o600)
+        self.size = 0
+        self._write([FILE_HEADER])
 
     def append(self, kind: Kind, ms: int, payload: bytes = b"", *, always: bool = False) -> None:
         """Write one frame, or several if `payload` is longer than one may be; `always` even if the spool is full."""

@@ -78,18 +78,16 @@ async def test_whoever_goes_away_while_waiting_takes_no_turn():
 
 async def test_whoever_goes_away_in_the_moment_of_being_served_gives_the_turn_on():
     made, order = gate(), []
-    first, other = asyncio.Event(), asyncio.Event()
-    holder = asyncio.create_task(holding(made, "a", order, first))
-    await asyncio.sleep(0)
-    gone = asyncio.create_task(holding(made, "b", order, other))
-    last = asyncio.create_task(holding(made, "c", order, other))
-    await asyncio.sleep(0)
-    first.set()
-    holder.add_done_callback(lambda _: gone.cancel())  # served in this very turn of the loop, and cancelled
+    other = asyncio.Event()
     other.set()
-    await asyncio.gather(holder, gone, last, return_exceptions=True)
+    async with made.turn("a"):
+        gone = asyncio.create_task(holding(made, "b", order, other))
+        last = asyncio.create_task(holding(made, "c", order, other))
+        await asyncio.sleep(0)
+    gone.cancel()  # it was served just now, and has not run since
+    await asyncio.gather(gone, last, return_exceptions=True)
 
-    assert order[0] == "a" and order[-1] == "c"
+    assert order == ["c"]
     assert made.idle
 
 

@@ -121,23 +121,6 @@ def test_a_spool_knows_its_size_also_after_a_restart(tmp_path: Path):
     assert spool.used == 0 and Spool(tmp_path, 100_000).files() == []
 
 
-def test_a_journal_goes_on_after_its_last_whole_frame(tmp_path: Path):
-    spool = Spool(tmp_path, 100_000)
-    file = spool.create(EXCHANGE)
-    file.append(Kind.REQUEST_BODY, 0, b"x")
-    size = file.size
-    file.close()
-    with file.path.open("ab") as torn:
-        torn.write(b"half a frame")
-    spool = Spool(tmp_path, 100_000)
-    again = spool.reopen(file.path, size)
-    again.append(Kind.NOTE, 1, b"more")
-    again.close()
-
-    assert frames(file.path) == [(Kind.REQUEST_BODY, 1), (Kind.NOTE, 4)]
-    assert spool.used == file.path.stat().st_size
-
-
 def test_a_full_spool_takes_ends_only(tmp_path: Path):
     spool = Spool(tmp_path, 1000)
     file = spool.create(EXCHANGE)
