@@ -25,8 +25,8 @@ class Leak:
 
     name: str
     encoding: str
-    where: Literal["request_head", "request_body", "response_head", "response_body"]
-    offset: int  # in the body as it reads without its content coding
+    where: Literal["request_head", "request_body", "response_head", "response_body", "response_text"]
+    offset: int  # in the body without its content coding; in what a streamed answer says, for `response_text`
 
 
 @dataclass(frozen=True)

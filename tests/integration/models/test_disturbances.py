@@ -14,6 +14,7 @@ import pytest
 
 from fairtrial.journal.frames import Kind
 from tests.integration.models.world import (
+    ANTHROPIC_EVENTS,
     CREDENTIAL,
     MODEL,
     RawProvider,
@@ -355,6 +356,18 @@ async def test_a_credential_that_comes_back_is_found_however_it_is_written(world
     }
     pages = [data for key, data in world.store.objects.items() if not key.endswith(".ftj")]
     assert not any(CREDENTIAL.encode() in data for data in pages)
+
+
+async def test_a_credential_that_is_spread_over_the_events_of_a_stream_is_found(world: World):
+    pieces = [CREDENTIAL[at : at + 3] for at in range(0, len(CREDENTIAL), 3)]
+    delta = ANTHROPIC_EVENTS[2][1]
+    told = [("content_block_delta", delta | {"delta": {"type": "text_delta", "text": piece}}) for piece in pieces]
+    async with provider_of(world, whole(sse([*ANTHROPIC_EVENTS[:2], *told, *ANTHROPIC_EVENTS[3:]]))):
+        await raw(world.port, post("/model/v1/messages", REQUEST, f"x-api-key: {world.token}"))
+
+    assert [(leak.name, leak.where) for leak in (await world.page()).leaks] == [
+        ("provider-credential", "response_text")
+    ]
 
 
 async def test_a_credential_in_a_request_and_in_a_head_is_found(world: World):

@@ -12,6 +12,7 @@ from fairtrial.journal.exchange import RequestHead, ResponseHead, Started
 from fairtrial.journal.frames import Frame, FrameReader, Kind, Stop
 from fairtrial.journal.summary import Exchange, Leak, Scan
 from fairtrial.secrets.scan import Scanner
+from fairtrial.wires.said import Said
 from fairtrial_gateway.models.decompress import Plain
 
 SCAN_LIMIT = 1 << 30  # of one body without its content coding
@@ -106,12 +107,14 @@ class Scanning:
 
 
 class _Body:
+    """One body: its digest, and what is found in it as it reads without its content coding."""
+
     def __init__(self, where: Where, secrets: Mapping[str, bytes] | None) -> None:
         self._where, self._digest = where, hashlib.sha256()
-        self._raw = Scanner(secrets) if secrets else None
-        self._secrets = secrets
-        self._plain: Plain | None = None
-        self._decoded: Scanner | None = None
+        self._scanner = Scanner(secrets) if secrets else None
+        self._text = Scanner(secrets) if secrets and where == "response_body" else None
+        self._said = Said()  # a secret may be spread over many small events of a stream
+        self._plain = Plain("", SCAN_LIMIT)
 
     @property
     def sha256(self) -> str:
@@ -119,24 +122,28 @@ class _Body:
 
     @property
     def problem(self) -> str:
-        return self._plain.problem if self._plain else ""
+        return self._plain.problem
 
-    def begin(self, coding: str) -> None:
-        if self._secrets and coding.strip().lower() not in ("", "identity"):
-            self._plain, self._decoded = Plain(coding, SCAN_LIMIT), Scanner(self._secrets)
+    def begin(self, content_encoding: str) -> None:
+        self._plain = Plain(content_encoding, SCAN_LIMIT)
 
     def feed(self, chunk: bytes) -> None:
         self._digest.update(chunk)
-        if self._decoded and self._plain:
+        if self._scanner:
             for piece in self._plain.pieces(chunk):
-                self._decoded.feed(piece)
-        elif self._raw:
-            self._raw.feed(chunk)
+                self._scanner.feed(piece)
+                if self._text:
+                    self._text.feed(self._said.feed(piece))
 
     def leaks(self) -> Iterator[Leak]:
-        last = self._decoded or self._raw
-        found = last.finish() if last else []
-        return (Leak(each.name, each.encoding, self._where, each.offset) for each in found)
+        found = self._scanner.finish() if self._scanner else []
+        yield from (Leak(each.name, each.encoding, self._where, each.offset) for each in found)
+        if self._text:
+            self._text.feed(self._said.finish())
+            whole = {each.name for each in found}
+            for each in self._text.finish():
+                if each.name not in whole:
+                    yield Leak(each.name, each.encoding, "response_text", each.offset)
 
 
 def _in_head(where: Where, head: bytes, secrets: Mapping[str, bytes] | None) -> Iterator[Leak]:
