@@ -14,10 +14,11 @@ from rich.table import Table
 
 import local_cluster
 from examples import render
-from examples.demo import models, tries
+from examples.demo import agents, models, tries
 from examples.demo.install import OUR_IMAGES, ROOT, RUN_NAMESPACE, Target, existing_store, install
 from fairtrial.cli.kubectl import Kubectl
 from fairtrial.cli.watch import COLOURS, until_recorded
+from fairtrial.evidence.store import S3Store
 from local_cluster.images import PROVIDER as SCRIPTED_PROVIDER
 from local_cluster.progress import say, step
 
@@ -48,23 +49,24 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.locally:
         sys.exit(tries.run())
-    also = (arguments.agent, SCRIPTED_PROVIDER) if arguments.agent else ()
+    also = (agents.run_file(arguments.agent).parent.name, SCRIPTED_PROVIDER) if arguments.agent else ()
     target = own_cluster(arguments.context, arguments.values) if arguments.context else local_target(also)
     install(target)
     kubectl = Kubectl(target.context, RUN_NAMESPACE)
+    agent = [labelled(agents.run_of(target.images, arguments.agent))] if arguments.agent else []
     with step("remove the runs and tasks of an earlier demo; its records stay in the store"):
         # Neither is ever edited, and a task names its evaluator's image by digest, which may have been built anew.
         kubectl.run("delete", "benchmarkruns", "--selector", f"{DEMO_LABEL}=true", "--wait=true", "--timeout=120s")
         kubectl.run("delete", "benchmarktasks", "--ignore-not-found", *map(object_name, example_tasks()))
-    push_tasks(target)
-    if arguments.agent:
-        models.declare(kubectl, models.deploy(target, models.SCRIPTS / "parse-defect.yaml"))
-    runs = [agent_run(target.images, arguments.agent)] if arguments.agent else example_runs(target.images)
+    push_tasks(target, only=tuple(map(agents.task_of, agent)))
+    if agent:
+        models.declare(kubectl, models.deploy(target, models.SCRIPTS / f"{agents.task_of(agent[0])}.yaml"))
+    runs = agent or example_runs(target.images)
     with step(f"apply {len(runs)} example runs with kubectl"):
         kubectl.apply(yaml.safe_dump_all(runs))
     say("  wait for every run's record")
     ended = until_recorded(kubectl, f"{DEMO_LABEL}=true", timeout_seconds=900)
-    _report(target, ended)
+    _report(target, ended, with_model=bool(agent))
 
 
 def local_target(also: tuple[str, ...] = ()) -> Target:
@@ -159,25 +161,16 @@ def evaluator_image(task: Path) -> str:
 def example_runs(images: dict[str, str], names: tuple[str, ...] = DEMO_RUNS) -> list[dict[str, Any]]:
     """The example runs with every image pinned to the digests at hand, labelled as the demo's."""
     files = [ROOT / "examples" / "runs" / f"{name}.yaml" for name in names]
-    return [_labelled(run) for file in files for run in render.render_file(file, images)]
+    return [labelled(run) for file in files for run in render.render_file(file, images)]
 
 
-def agent_run(images: dict[str, str], name: str) -> dict[str, Any]:
-    """The example run of a real agent, with its image pinned, labelled as the demo's."""
-    file = ROOT / "examples" / "agents" / name / "run.yaml"
-    if not file.exists():
-        known = ", ".join(sorted(path.parent.name for path in file.parents[1].glob("*/run.yaml")))
-        raise SystemExit(f"error: no agent {name!r} in examples/agents; there are {known}.")
-    (run,) = render.render_file(file, images)
-    return _labelled(run)
-
-
-def _labelled(run: dict[str, Any]) -> dict[str, Any]:
+def labelled(run: dict[str, Any]) -> dict[str, Any]:
+    """The run, to be known as the demo's by the next one."""
     run["metadata"].setdefault("labels", {})[DEMO_LABEL] = "true"
     return run
 
 
-def _report(target: Target, runs: list[dict[str, Any]]) -> None:
+def _report(target: Target, runs: list[dict[str, Any]], *, with_model: bool) -> None:
     console = Console(width=None if Console().is_terminal else 160)
     table = Table(title="What came of it", title_justify="left", box=None, pad_edge=False)
     for column in ("RUN", "OUTCOME", "REASON", "CATEGORY", "RECORD SHA-256"):
@@ -189,6 +182,9 @@ def _report(target: Target, runs: list[dict[str, Any]]) -> None:
         table.add_row(*row, status.get("record", {}).get("sha256", "")[:16] + "…", style=COLOURS.get(outcome, ""))
     console.print()
     console.print(table)
+    for run in runs if with_model else []:
+        console.print()
+        console.print(agents.used(S3Store.from_env(), run))
     console.print("\nThe records:", highlight=False)
     for run in sorted(runs, key=lambda item: str(item["metadata"]["name"])):
         record = run.get("status", {}).get("record", {})

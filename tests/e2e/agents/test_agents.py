@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
-from examples.demo import __main__ as demo
+from examples.demo import agents as bundles
 from examples.demo import models
 from local_cluster import cluster as local
 from local_cluster import images
@@ -30,13 +30,13 @@ class Agents:
         self._ended: dict[str, Run] = {}
 
     def _objects(self, name: str) -> list[dict[str, Any]]:
-        run = demo.agent_run(self.world.target.images, name)
+        run = bundles.run_of(self.world.target.images, name)
         named = run["spec"]["network"]["modelProviderRef"]
-        secret, *providers = models.model_providers(self.url)
-        (provider,) = (one for one in providers if one["metadata"]["name"] == named["name"])
+        items = models.model_providers(self.url)
+        (provider,) = (one for one in items if one["metadata"]["name"] == named["name"])
         provider["metadata"]["name"] = named["name"] = f"model-{name}"
         provider["spec"]["model"]["id"] = f"model-of-{name}"
-        return [secret, provider, run]
+        return [*(one for one in items if one["kind"] != "ModelProvider"), provider, run]
 
     def ended(self, name: str) -> Run:
         """An agent's run, once it is recorded."""

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from examples import render
-from examples.demo import __main__ as demo
+from examples.demo import agents as bundles
 from examples.demo import models
 from fairtrial import names, plans
 from fairtrial.api import BenchmarkRun, ModelProvider
@@ -24,7 +24,7 @@ agents = pytest.mark.parametrize("agent", AGENTS, ids=lambda agent: agent.name)
 
 
 def run_of(agent: Path) -> BenchmarkRun:
-    return BenchmarkRun.model_validate(demo.agent_run(IMAGES, agent.name))
+    return BenchmarkRun.model_validate(bundles.run_of(IMAGES, agent.name))
 
 
 def providers() -> dict[str, ModelProvider]:
@@ -95,7 +95,7 @@ def test_nothing_that_takes_long_is_built_without_being_named() -> None:
 
 def test_an_unknown_agent_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(SystemExit, match="there are aider"):
-        demo.agent_run(IMAGES, "nobody")
+        bundles.run_of(IMAGES, "nobody")
 
 
 def test_every_wire_has_a_provider() -> None:
