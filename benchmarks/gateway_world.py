@@ -29,7 +29,6 @@ PUBLIC, SEALED = "a" * 64, "b" * 64
 ROLE_RULES = [
     {"apiGroups": ["authentication.k8s.io"], "resources": ["tokenreviews"], "verbs": ["create"]},
     {"apiGroups": [names.GROUP], "resources": ["benchmarkruns", "modelproviders"], "verbs": ["get"]},
-    {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]},
 ]
 
 
