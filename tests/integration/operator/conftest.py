@@ -24,6 +24,7 @@ from fairtrial_operator.kube import (
     NAMESPACES,
     NODES,
     PODS,
+    PROVIDERS,
     RUNS,
     TASKS,
     Kube,
@@ -209,6 +210,7 @@ async def kube(world: World) -> AsyncIterator[Kube]:
     await kube.create(NODES, fake_node(world.node, world.token))
     await kube.create(CLASSES, resource_class(world))
     await kube.create(TASKS, task(world))
+    await kube.create(PROVIDERS, provider(world))
     world.beating = asyncio.create_task(heartbeat(kube, world.node))
     yield kube
     world.beating.cancel()
@@ -287,6 +289,17 @@ def resource_class(world: World, name: str = "", **spec: Any) -> Object:
 
 def task(world: World, name: str = "task-1") -> Object:
     return obj(TASKS, name, world.namespace, spec=make_task().spec.as_json())
+
+
+def provider(world: World, name: str = "provider-1") -> Object:
+    spec = {
+        "url": "http://models.example",
+        "wire": "openaiChat",
+        "credentialSecretRef": {"name": "key", "key": "token"},
+        "model": {"id": "model-1"},
+        "usage": {"cachedInsideInput": True, "reasoningInsideOutput": True},
+    }
+    return obj(PROVIDERS, name, world.namespace, spec=spec)
 
 
 # --- the operator as a process ----------------------------------------------------------------------------------------

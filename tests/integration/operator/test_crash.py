@@ -12,15 +12,20 @@ from fairtrial_operator.seen import Report
 
 from fairtrial import names
 from fairtrial.api import BenchmarkRun, parse
-from fairtrial.documents import AgentReport, Artifact, EvaluationReport, load
+from fairtrial.documents import AgentReport, Artifact, EvaluationReport, RunIdentity, load
 from fairtrial.evidence.record import load_record
+from fairtrial.journal import summary
+from fairtrial.journal.summary import Exchange
+from fairtrial.usage.calls import ARTIFACT, ModelCalls
+from fairtrial.usage.counters import Counters, Usage
 
-MOST_CALLS = 11  # of an undisturbed life: ten to the API server and the record
+MOST_CALLS = 12  # of an undisturbed life: ten to the API server, the list of model calls and the record
 DIED = 86
 
 
 async def life(world: Any, kubelet: Any, name: str) -> Any:
-    live = await world.create(name)
+    live = await world.create(name, network={"modelProviderRef": {"name": "provider-1"}})
+    await asyncio.to_thread(model_call, world, live)
     await kubelet.start(f"{name}-agent", "agent")
     await world.when(name, lambda s: world.condition(s, "AgentStarted")[0] == "True", "runs")
     pod = await kubelet.pod(f"{name}-agent")
@@ -30,6 +35,26 @@ async def life(world: Any, kubelet: Any, name: str) -> Any:
     return await world.released(name)
 
 
+def model_call(world: Any, live: Any) -> None:
+    """What the gateway leaves of one call."""
+    identity = RunIdentity(world.namespace, live["metadata"]["name"], live["metadata"]["uid"])
+    counters = Counters(all_input=7, uncached_input=7, cached_input=0, output=3, reasoning=0, total=10)
+    page = Exchange(
+        "1767268800000-0000000a",
+        identity,
+        "provider-1",
+        "openaiChat",
+        "/v1/chat/completions",
+        "2026-01-01T12:00:00.000Z",
+        "complete",
+        status=200,
+        answered_model="model-1",
+        first_usable=True,
+        usage=Usage("complete", "", counters),
+    )
+    world.store.put(world.layout(live).exchange(page.exchange, "exchange.json"), summary.dump(page))
+
+
 def timeless(record: Any) -> Any:
     """A record without what differs between any two runs: identities and times."""
     return {
@@ -37,6 +62,7 @@ def timeless(record: Any) -> Any:
         "evaluation": record["evaluation"],
         "interaction": record["interaction"],
         "patch": record["patch"],
+        "tokens": record["usage"]["totalTokens"],
         "isolation": record["isolation"],
         "configuration": record["configuration"],
         "artifacts": [one["name"] for one in record["artifacts"]],
@@ -48,11 +74,15 @@ def timeless(record: Any) -> Any:
 def assembled_again(world: Any, live: Any) -> bytes:
     keys = world.layout(live)
     found: list[Report] = []
-    for name, kind in (("agent/report.json", AgentReport), ("evaluation/report.json", EvaluationReport)):
+    reports = (
+        ("agent/report.json", AgentReport, "agent"),
+        ("evaluation/report.json", EvaluationReport, "evaluation"),
+        (ARTIFACT, ModelCalls, "calls"),
+    )
+    for name, kind, field in reports:
         stored = world.store.head(keys.artifact(name))
         artifact = Artifact(name, stored.size, stored.sha256)
         document: Any = load(kind, world.store.get(keys.artifact(name)))
-        field = "agent" if kind is AgentReport else "evaluation"
         found.append(Report("present", artifact=artifact, **{field: document}))
     return record_of(parse(BenchmarkRun, live), *found).to_bytes()
 
