@@ -69,7 +69,7 @@ BASE_DIR = "/base"  # evaluator pods only: the untouched fixture, for protected 
 MODEL_PATH = "/model"  # of the gateway; what follows is the provider's own path
 TOOL_PATH = "/tool"  # what follows is a tool server's name and its own path
 # A candidate writes these where its program wants them. The token is filled in by launch, so that no record holds it.
-MODEL_URL, MODEL_NAME, MODEL_TOKEN = "{modelUrl}", "{model}", "{modelToken}"
+MODEL_URL, MODEL_NAME, MODEL_TOKEN, TOOL_URL = "{modelUrl}", "{model}", "{modelToken}", "{toolUrl}"
 
 ENV_GATEWAY = "FAIRTRIAL_GATEWAY_URL"
 ENV_PLAN = "FAIRTRIAL_PLAN"

@@ -17,22 +17,23 @@ from fairtrial.documents import AgentPlan, AgentReport, EvaluationPlan, Prefligh
 # The plan travels in an environment variable; Linux takes no string longer than 128 KiB at exec.
 PLAN_MAX_BYTES = 120 * 1024
 
-_PLACEHOLDER = re.compile(r"\{(prompt|taskFile|step|projectDir|modelUrl|model)\}")
+_PLACEHOLDER = re.compile(r"\{(prompt|taskFile|step|projectDir|modelUrl|model|toolUrl)\}")
 
 
 @dataclass(frozen=True)
-class ModelAccess:
-    """Where the agent's model calls go, and the one model that they may name."""
+class GatewayAccess:
+    """Where the agent's calls of models and tools go, and the one model that they may name, if any."""
 
     gateway_url: str
-    model: str
+    model: str = ""
     parameters_sha256: str = ""
     path: str = names.MODEL_PATH  # none where a provider is called without a gateway: a local try
 
     @property
     def values(self) -> dict[str, str]:
         """What the placeholders stand for."""
-        return {"modelUrl": self.gateway_url + self.path, "model": self.model}
+        tools = {"toolUrl": self.gateway_url + names.TOOL_PATH}
+        return tools | ({"modelUrl": self.gateway_url + self.path, "model": self.model} if self.model else {})
 
 
 def identity(run: BenchmarkRun) -> RunIdentity:
@@ -45,7 +46,7 @@ def agent_plan(
     task: BenchmarkTask,
     resource_class: ResourceClass,
     probes: Sequence[Probe],
-    access: ModelAccess | None = None,
+    access: GatewayAccess | None = None,
 ) -> AgentPlan:
     """All that the agent pod gets to know: nothing of the sealed part."""
     limits, candidate = resource_class.spec.limits, run.spec.candidate
@@ -73,14 +74,14 @@ def agent_plan(
     )
 
 
-def adapter_plan(run: BenchmarkRun, access: ModelAccess | None) -> dict[str, Any] | None:
+def adapter_plan(run: BenchmarkRun, access: GatewayAccess | None) -> dict[str, Any] | None:
     """The candidate's adapter with what every event repeats; InvalidInput where its own rules make no sense."""
     spec, provider = run.spec, run.spec.network.model_provider_ref
     candidate = spec.candidate
     if candidate.adapter is None:
         return None
     of_model = None
-    if access is not None:
+    if access is not None and access.model:
         of_model = {"provider": provider.name if provider else "", "id": access.model}
         of_model |= {"parameters_hash": f"sha256:{access.parameters_sha256}"} if access.parameters_sha256 else {}
     group = spec.cohort_ref.name if spec.cohort_ref else run.metadata.namespace
@@ -160,17 +161,24 @@ def fill(text: str, values: Mapping[str, str]) -> str:
     return _PLACEHOLDER.sub(lambda found: values.get(found.group(1), found.group()), text)
 
 
-def needs_a_model(run: BenchmarkRun) -> bool:
-    """Whether the candidate is written for a model that the run does not name."""
-    return run.spec.network.model_provider_ref is None and uses_a_model(run)
+def unavailable(run: BenchmarkRun, *, tools: bool) -> list[str]:
+    """The placeholders that the candidate uses and that nothing stands for; `tools` if its task allows tool servers."""
+    have = {names.TOOL_URL, names.MODEL_TOKEN} if tools else set()
+    if run.spec.network.model_provider_ref is not None:
+        have |= {names.MODEL_URL, names.MODEL_NAME, names.MODEL_TOKEN}
+    return [each for each in _used(run) if each not in have]
 
 
 def uses_a_model(run: BenchmarkRun) -> bool:
     """Whether the candidate is written for a model."""
+    return any(each != names.TOOL_URL for each in _used(run))
+
+
+def _used(run: BenchmarkRun) -> list[str]:
     candidate = run.spec.candidate
     texts = [*candidate.argv, *(one.value for one in candidate.env), *candidate.home_files.values()]
-    placeholders = (names.MODEL_URL, names.MODEL_NAME, names.MODEL_TOKEN)
-    return any(placeholder in text for text in texts for placeholder in placeholders)
+    known = (names.MODEL_URL, names.MODEL_NAME, names.MODEL_TOKEN, names.TOOL_URL)
+    return [placeholder for placeholder in known if any(placeholder in text for text in texts)]
 
 
 def too_large(plan: AgentPlan) -> str | None:

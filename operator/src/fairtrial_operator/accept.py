@@ -106,11 +106,11 @@ def _references(run: BenchmarkRun, found: References) -> Refusal | None:
             f"spec.candidate.argv holds {names.MODEL_TOKEN}, but arguments are recorded. "
             "Make a run whose candidate has it in env or homeFiles.",
         )
-    if plans.needs_a_model(run):
+    if unavailable := plans.unavailable(run, tools=bool(found.task.spec.tool_servers)):
         return Refusal(
-            Reason.MODEL_PROVIDER_NOT_FOUND,
-            "spec.candidate uses {modelUrl}, {model} or {modelToken}, but spec.network.modelProviderRef is not there. "
-            "Make a run that names a ModelProvider; see: kubectl get modelproviders",
+            Reason.CANDIDATE_UNUSABLE,
+            f"spec.candidate uses {', '.join(unavailable)}. A model needs spec.network.modelProviderRef (see: kubectl "
+            "get modelproviders), {toolUrl} a task that allows tool servers. Make a run that has them.",
         )
     if cohort_ref is not None and found.cohort is None:
         return Refusal(
@@ -132,7 +132,7 @@ def _sealed(cohort: BenchmarkCohort) -> bool:
 def _plan(run: BenchmarkRun, found: References, probes: Sequence[Probe]) -> Refusal | None:
     assert found.task is not None
     assert found.resource_class is not None
-    access = plans.ModelAccess("", found.provider.spec.model.id) if found.provider else None
+    access = plans.GatewayAccess("", found.provider.spec.model.id) if found.provider else None
     try:
         why = plans.too_large(plans.agent_plan(run, found.task, found.resource_class, probes, access))
     except InvalidInput as error:

@@ -69,7 +69,11 @@ def agent_pod(
     `model` is what its provider pins, where the run names a provider.
     """
     spec, deadlines = resource_class.spec, resource_class.spec.deadlines
-    access = plans.ModelAccess(settings.gateway_url, model.id, digest(model.as_json()["parameters"])) if model else None
+    access = None
+    if model is not None:
+        access = plans.GatewayAccess(settings.gateway_url, model.id, digest(model.as_json()["parameters"]))
+    elif task.spec.tool_servers:
+        access = plans.GatewayAccess(settings.gateway_url)
     plan = plans.agent_plan(run, task, resource_class, settings.probes, access)
     shared, channel, spool = _shared(spec.workspace_size), _channel(), _spool(spec.workspace_size)
     work = _scratch("work", names.WORKSPACE_DIR, spec.workspace_size)

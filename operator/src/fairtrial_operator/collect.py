@@ -1,4 +1,4 @@
-"""Makes the list of a run's model calls from what the gateway stored, once, and puts it beside the reports.
+"""Makes the list of a run's calls of models and tools from what the gateway stored, and puts it beside the reports.
 
 If another replica was first, the store refuses a second list that differs; the first one is read at the next look.
 """
@@ -29,22 +29,23 @@ def collect(store: ObjectStore, keys: RunLayout, run: BenchmarkRun, *, final: bo
 
 
 def _collect(store: ObjectStore, keys: RunLayout, run: BenchmarkRun, *, final: bool) -> Report:
-    provider, ref = run.status.provider, run.spec.network.model_provider_ref
-    assert provider is not None
-    assert ref is not None
-    ended, unfinished = exchanges(store.keys(keys.exchanges()), keys.exchanges())
-    pages = {}
-    for name in ended:
-        data = store.get(keys.exchange(name, PAGE), limit=PAGE_LIMIT)
-        try:
-            pages[name] = (summary.load(data, name=f"{name}/{PAGE}"), hashlib.sha256(data).hexdigest())
-        except InvalidInput:
-            unfinished.append(name)  # nobody can say how it ended
+    pages: dict[str, tuple[summary.Exchange, str]] = {}
+    unfinished = []
+    for tool in (False, True):
+        ended, open_ended = exchanges(store.keys(keys.exchanges(tool=tool)), keys.exchanges(tool=tool))
+        unfinished += open_ended
+        for name in ended:
+            data = store.get(keys.exchange(name, PAGE, tool=tool), limit=PAGE_LIMIT)
+            try:
+                pages[name] = (summary.load(data, name=f"{name}/{PAGE}"), hashlib.sha256(data).hexdigest())
+            except InvalidInput:
+                unfinished.append(name)  # nobody can say how it ended
     if unfinished and not final:
-        return Report("incomplete", message=f"Model calls without a page: {', '.join(unfinished[:3])}")
-    model, pricing = provider.model.id, provider.pricing
-    prices = pricing.prices_of(ref.name, model) if pricing else None
-    made = calls.summarise(pages, unfinished, provider=ref.name, model=model, prices=prices)
+        return Report("incomplete", message=f"Calls without a page: {', '.join(unfinished[:3])}")
+    provider, ref = run.status.provider, run.spec.network.model_provider_ref
+    name, model = ref.name if ref else "", provider.model.id if provider else ""
+    prices = provider.pricing.prices_of(name, model) if provider and provider.pricing else None
+    made = calls.summarise(pages, unfinished, provider=name, model=model, prices=prices)
     data = dump(made)
     store.put(keys.artifact(calls.ARTIFACT), data, media_type="application/json")
     artifact = Artifact(calls.ARTIFACT, len(data), hashlib.sha256(data).hexdigest())

@@ -210,7 +210,8 @@ def _needs_agent_report(run: BenchmarkRun, *, at_end: bool) -> bool:
 
 def _needs_model_calls(run: BenchmarkRun) -> bool:
     status = run.status
-    called = status.provider is not None and status.agent_pod is not None
+    tools = status.task is not None and bool(status.task.tool_servers)
+    called = (status.provider is not None or tools) and status.agent_pod is not None
     return called and not run.recorded and agent_over(status) and evaluation_over(status)
 
 

@@ -58,8 +58,8 @@ class Candidate(Model):
     """Program and arguments of each step; no shell reads them. {prompt}, {taskFile}, {step}, {projectDir}, {modelUrl}
     and {model} are replaced."""
     env: Annotated[tuple[EnvironmentVariable, ...], Field(max_length=64), unique_names("two variables of env")] = ()
-    """Environment variables of the program. {modelUrl}, {model} and {modelToken} are replaced: where the gateway takes
-    model calls, the model that is pinned, and the pod's own key for it."""
+    """Environment variables of the program. Replaced are {modelUrl}, where the gateway takes model calls; {model}, the
+    one that is pinned; {toolUrl}, where it takes calls of tool servers (/NAME follows); {modelToken}, the key for both."""
     stdin: Literal["none", "prompt"] = "none"
     """What the program reads on standard input: nothing, or the step's prompt."""
     files: Annotated[

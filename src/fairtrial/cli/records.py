@@ -19,6 +19,7 @@ from fairtrial.errors import FairtrialError, InvalidInput
 from fairtrial.evidence import layout
 from fairtrial.evidence.record_model import load_record
 from fairtrial.evidence.store import ObjectStore, S3Store
+from fairtrial.journal.exchange import TOOL
 from fairtrial.usage import calls
 
 
@@ -72,20 +73,24 @@ def download(store: ObjectStore, named: RecordReference, to: Path) -> int:
         (whole / "record.json").write_bytes(data)
         for artifact in found.artifacts:
             _fetch(store, run.artifact(artifact.name), artifact.sha256, whole / "artifacts" / artifact.name)
-        exchanges = _exchanges(whole / "artifacts" / calls.ARTIFACT)
-        for (exchange, file), sha256 in exchanges.items():
-            _fetch(store, run.exchange(exchange, file), sha256, whole / "model" / exchange / file)
+        exchanges = _exchanges(run, whole / "artifacts" / calls.ARTIFACT)
+        for key, sha256 in exchanges.items():
+            _fetch(store, key, sha256, whole / key.removeprefix(f"{run.base}/"))
         whole.rename(to)
     return len(found.artifacts) + len(exchanges)
 
 
-def _exchanges(list_of_calls: Path) -> dict[tuple[str, str], str]:
-    """The files of every model call, by exchange and name, with the digests that the run's list of calls names."""
+def _exchanges(run: layout.RunLayout, list_of_calls: Path) -> dict[str, str]:
+    """The files of every call, by their keys, with the digests that the run's list of calls names."""
     if not list_of_calls.exists():
         return {}
-    found = documents.load(calls.ModelCalls, list_of_calls.read_bytes(), name=calls.ARTIFACT).calls
-    pages = {(call.exchange, "exchange.json"): call.page_sha256 for call in found}
-    return pages | {(call.exchange, "exchange.ftj"): call.journal_sha256 for call in found if call.journal_sha256}
+    found = {}
+    for call in documents.load(calls.ModelCalls, list_of_calls.read_bytes(), name=calls.ARTIFACT).calls:
+        digests = {"exchange.json": call.page_sha256, "exchange.ftj": call.journal_sha256}
+        for file, sha256 in digests.items():
+            if sha256 is not None:
+                found[run.exchange(call.exchange, file, tool=call.kind == TOOL)] = sha256
+    return found
 
 
 def _fetch(store: ObjectStore, key: str, sha256: str, target: Path) -> None:

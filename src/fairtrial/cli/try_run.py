@@ -59,7 +59,7 @@ _NO_KEY = "none"  # agents refuse to start without a key, even where the provide
 class LocalModel:
     """A provider that the candidate calls itself, without a gateway: nothing of it is recorded."""
 
-    access: plans.ModelAccess
+    access: plans.GatewayAccess
     token: str
 
 
@@ -67,7 +67,7 @@ def model_of(url: str, model: str, token: str) -> LocalModel | None:
     """What the options say; None if they say nothing."""
     if bool(url) != bool(model):
         raise InvalidInput("--model-url and --model go together.", next_move="Give both, or neither.")
-    access = plans.ModelAccess(url.rstrip("/"), model, path="")
+    access = plans.GatewayAccess(url.rstrip("/"), model, path="")
     return LocalModel(access, token or _NO_KEY) if url else None
 
 

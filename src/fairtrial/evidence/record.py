@@ -116,12 +116,13 @@ def _usage(
     run: BenchmarkRun, calls: ModelCalls | None, artifact: Artifact | None, agent: AgentReport | None
 ) -> r.Usage:
     """Inapplicable without a provider; with one, what its calls say, and where they say nothing, why."""
-    if calls is None:
+    if calls is None or run.status.provider is None:
         given = run.spec.network.model_provider_ref is not None
         nothing: Value[Any] = missing("not_collected") if given else not_applicable("no_model_provider")
         return r.Usage(
             **dict.fromkeys(r.Usage.model_fields.keys() - {"refused_calls", "conflicts", "calls"}, nothing),
-            refused_calls={},
+            refused_calls=calls.refused if calls else {},
+            calls=artifact,
         )
     counters, cost = calls.total.counters, calls.cost
 

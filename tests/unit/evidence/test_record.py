@@ -273,6 +273,16 @@ def calls_with(**counters: Any) -> ModelCalls:
     return ModelCalls("p", "model-1", [], 1, 1, {}, [], total, Cost(reason="no_pricing_snapshot"), ["model-1"])
 
 
+def with_a_provider() -> BenchmarkRun:
+    provider = {
+        "uid": "p-uid",
+        "wire": "openaiChat",
+        "model": {"id": "model-1"},
+        "usage": {"cachedInsideInput": True, "reasoningInsideOutput": True},
+    }
+    return make_finished_run(network={"modelProviderRef": {"name": "p"}}, status={"provider": provider})
+
+
 def told(**metrics: Any) -> documents.AgentReport:
     summary = {name: {"state": "measured", "value": value} for name, value in metrics.items()}
     return agent_report(interaction=documents.Interaction("measured", "pi", summary=summary))
@@ -293,16 +303,12 @@ def test_without_an_adapter_there_is_a_reason():
 def test_counts_on_which_agent_and_gateway_disagree_are_reported_and_the_gateways_stand():
     calls = calls_with(all_input=100, uncached_input=60, output=10, reasoning=0, total=110)
     agent = told(agentUsage={"reported": {"scope": "total", "input": 60, "output": 9, "inputIncludesCached": "no"}})
-    usage = assemble(make_finished_run(), agent, evaluation_report(), calls=calls).usage
+    usage = assemble(with_a_provider(), agent, evaluation_report(), calls=calls).usage
     assert [(one.counter, one.counts) for one in usage.conflicts] == [("output", {"agent": 9, "gateway": 10})]
     assert usage.output_tokens == measured(10)
 
 
 def test_a_provider_that_contradicts_itself_is_reported():
-    usage = assemble(
-        make_finished_run(),
-        agent_report(),
-        evaluation_report(),
-        calls=calls_with(all_input=100, output=10, total=120, reasoning=0),
-    ).usage
+    calls = calls_with(all_input=100, output=10, total=120, reasoning=0)
+    usage = assemble(with_a_provider(), agent_report(), evaluation_report(), calls=calls).usage
     assert [one.counter for one in usage.conflicts] == ["total"]

@@ -46,7 +46,7 @@ def test_a_run_names_its_agent_and_a_model_provider_and_a_class_that_exist(agent
 
 @agents
 def test_an_agent_gets_its_model_its_address_and_its_key_and_no_argument_has_the_key(agent: Path) -> None:
-    access = plans.ModelAccess("http://gateway:8080", "some-model")
+    access = plans.GatewayAccess("http://gateway:8080", "some-model")
     plan = plans.agent_plan(run_of(agent), make_task(), make_resource_class(), probes=[], access=access)
 
     told = json.dumps([plan.env, plan.home_files, [step.argv for step in plan.steps]])

@@ -166,6 +166,17 @@ def test_every_event_is_told_its_trial_its_candidate_and_its_model() -> None:
     assert adapter["trial"]["model"] == {"provider": "p", "id": "model-1", "parameters_hash": f"sha256:{digest({})}"}
 
 
+def test_a_task_with_tool_servers_gives_its_agent_a_key_and_their_address() -> None:
+    task = make_task(toolServers=["search"])
+    run = make_run(candidate={"env": [{"name": "MCP", "value": "{toolUrl}/search"}]})
+
+    pod = build.agent_pod(run, task, CLASS, SETTINGS)
+
+    assert audiences(pod, "agent") == [names.AUDIENCE_PROVIDER]
+    env = {one["name"]: one.get("value") for one in pod["spec"]["initContainers"][0]["env"]}
+    assert json.loads(env[names.ENV_PLAN])["env"] == {"MCP": "http://10.0.0.5:8080/tool/search"}
+
+
 def test_the_recorder_sees_the_home_folder_read_only_and_only_to_collect_from_it() -> None:
     def home(pod: Any) -> list[Any]:
         record = next(one for one in pod["spec"]["initContainers"] if one["name"] == "record")

@@ -94,6 +94,18 @@ def test_calls_are_summed_and_priced_and_the_list_is_stored() -> None:
     assert collect(store, KEYS, RUN, final=True) == found, "made again, it is the same to the byte"
 
 
+def test_calls_of_tools_are_listed_and_cost_no_tokens() -> None:
+    store = stored(page(0))
+    usage = Usage("not_applicable", "tool")
+    store.put(KEYS.exchange(name(5), "exchange.json", tool=True), page(5, kind="tool", wire="tool", usage=usage))
+
+    found = collect(store, KEYS, RUN, final=False).calls
+
+    assert found is not None
+    assert [call.kind for call in found.calls] == ["generate", "tool"]
+    assert (found.forwarded, found.total.counters.output, found.cost.amount) == (1, 10, "0.000084")
+
+
 def test_a_call_without_a_page_is_waited_for_and_then_named() -> None:
     store = stored(page(0), started=2)
 

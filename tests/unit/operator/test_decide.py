@@ -114,6 +114,12 @@ def test_the_phase_follows_the_conditions(at: Any, stage: str, phase: str) -> No
 
 
 # --- acceptance -------------------------------------------------------------------------------------------------------
+BAD_RULES = {
+    "name": "x",
+    "sources": [{"rules": [{"name": "one", "kind": "output", "when": [{"path": "a..b[", "exists": True}]}]}],
+}
+
+
 @pytest.mark.parametrize(
     ("change", "spec", "reason"),
     [
@@ -122,7 +128,9 @@ def test_the_phase_follows_the_conditions(at: Any, stage: str, phase: str) -> No
         ({"resource_class": None}, {}, "ResourceClassNotFound"),
         ({}, {"taskRef": {"name": "task-1", "sealedSha256": "0" * 64}}, "DigestMismatch"),
         ({}, {"network": {"modelProviderRef": {"name": "p"}}}, "ModelProviderNotFound"),
-        ({}, {"candidate": {"env": [{"name": "KEY", "value": "{modelToken}"}]}}, "ModelProviderNotFound"),
+        ({}, {"candidate": {"env": [{"name": "KEY", "value": "{modelToken}"}]}}, "CandidateUnusable"),
+        ({}, {"candidate": {"env": [{"name": "URL", "value": "{toolUrl}/search"}]}}, "CandidateUnusable"),
+        ({}, {"candidate": {"adapter": {"rules": BAD_RULES}}}, "CandidateUnusable"),
         ({}, {"candidate": {"argv": ["agent", "--key={modelToken}"]}}, "CandidateUnusable"),
         ({}, {"cohortRef": {"name": "c"}}, "CohortNotFound"),
     ],
