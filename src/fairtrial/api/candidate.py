@@ -59,7 +59,7 @@ class Candidate(Model):
     and {model} are replaced."""
     env: Annotated[tuple[EnvironmentVariable, ...], Field(max_length=64), unique_names("two variables of env")] = ()
     """Environment variables of the program. Replaced are {modelUrl}, where the gateway takes model calls; {model}, the
-    one that is pinned; {toolUrl}, where it takes calls of tool servers (/NAME follows); {modelToken}, the key for both."""
+    one that is pinned; {toolUrl}, where it takes calls of tools (/NAME follows); {modelToken}, the key for both."""
     stdin: Literal["none", "prompt"] = "none"
     """What the program reads on standard input: nothing, or the step's prompt."""
     files: Annotated[
