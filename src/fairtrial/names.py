@@ -31,6 +31,7 @@ NAMESPACE_LABEL = f"{GROUP}/enabled"  # a namespace opts in with the value "true
 MANAGED_BY_LABEL, MANAGED_BY = "app.kubernetes.io/managed-by", "fairtrial-operator"
 ROLE_LABEL = f"{GROUP}/role"  # AGENT or EVALUATOR, on pods
 RUN_LABEL = f"{GROUP}/run"
+COHORT_LABEL = f"{GROUP}/cohort"  # on runs, with the name of the cohort that scheduled them
 GATEWAY_LABEL = f"{GROUP}/gateway"  # "true" on the gateway's pods: what the network policies allow
 RUN_FINALIZER = f"{GROUP}/record"  # on a run until its record is stored
 POD_FINALIZER = f"{GROUP}/result"  # on an agent pod until what it ended with is in the run's status

@@ -2,7 +2,7 @@
 
 from fairtrial.api.base import Model, ObjectMeta, Observation, Rule, digest, quantity_value
 from fairtrial.api.candidate import Candidate, EnvironmentVariable
-from fairtrial.api.cohort import BenchmarkCohort, BenchmarkCohortSpec, BenchmarkCohortStatus
+from fairtrial.api.cohort import BenchmarkCohort, BenchmarkCohortSpec, BenchmarkCohortStatus, CohortCounts
 from fairtrial.api.conditions import Condition, Reason, condition, find_condition, is_true, set_condition
 from fairtrial.api.provider import ModelProvider, ModelProviderSpec
 from fairtrial.api.reading import KINDS, parse
@@ -14,6 +14,7 @@ from fairtrial.api.run import (
     Cancel,
     Category,
     Cause,
+    CohortRef,
     ContainerFacts,
     Invalidity,
     Outcome,
@@ -44,6 +45,8 @@ __all__ = [
     "Candidate",
     "Category",
     "Cause",
+    "CohortCounts",
+    "CohortRef",
     "Condition",
     "ContainerFacts",
     "Deadlines",

@@ -84,8 +84,9 @@ class Model(BaseModel):
 
     @model_validator(mode="after")
     def _keep_the_rules(self) -> Self:
-        for rule in self.rules:
-            rule.enforce(self)
+        broken = [rule.message for rule in self.rules if rule.check is not None and not rule.check(self)]
+        if broken:
+            raise PydanticCustomError("rule", "{sentences}", {"sentences": " ".join(broken)})
         return self
 
     @classmethod

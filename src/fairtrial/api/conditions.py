@@ -20,6 +20,14 @@ EVALUATED = "Evaluated"  # the evaluator has judged, or it is known that it can'
 RECORDED = "Recorded"  # the record lies in the store: the run is over
 RUN_CONDITIONS = (ACCEPTED, AGENT_STARTED, ISOLATION_PROVEN, AGENT_FINISHED, EVALUATED, RECORDED)
 
+# --- types of a cohort's conditions; ACCEPTED too ---------------------------------------------------------------------
+SEALED = "Sealed"  # the preregistration lies in the store: the cohort can't change any more
+CAPACITY_AVAILABLE = "CapacityAvailable"  # no run waits for room, quota or its queue
+COMPARABLE = "Comparable"  # what must be equal within a block is
+COMPLETE = "Complete"  # everything scheduled is accounted for
+ANALYSED = "Analysed"  # the analysis has given a verdict
+COHORT_CONDITIONS = (ACCEPTED, SEALED, CAPACITY_AVAILABLE, COMPARABLE, COMPLETE, ANALYSED)
+
 
 class Reason:
     """The reasons that conditions give: one CamelCase word each, stable, so that scripts may match them."""

@@ -104,6 +104,15 @@ class ObjectReference(Model):
     """Name of the object."""
 
 
+class CohortRef(ObjectReference):
+    """The cohort that scheduled a run, and where its schedule has it."""
+
+    preregistration_sha256: Sha256 | None = None
+    """SHA-256 of the preregistration that the run follows; kept in the record."""
+    index: Annotated[int, Field(strict=True, ge=1, le=1000000)] | None = None
+    """Place in the schedule, from 1; a replacement keeps that of the run that it replaces."""
+
+
 class Network(Model):
     """What the agent may reach: nothing, besides what is named here, through the gateway."""
 
@@ -144,7 +153,7 @@ class BenchmarkRunSpec(Model):
     """Which repetition of this task by this candidate it is."""
     block: Name | None = None
     """Name of the block: one run per candidate for the same task and repetition."""
-    cohort_ref: ObjectReference | None = None
+    cohort_ref: CohortRef | None = None
     """The BenchmarkCohort that scheduled this run."""
     replaces: Replaced | None = None
     """The invalid run that this one replaces."""

@@ -57,13 +57,8 @@ def provider(namespace: str, **spec: Any) -> Object:
 def cohort(namespace: str, **spec: Any) -> Object:
     good = {
         "stage": "pilot",
-        "mode": "paired",
-        "constitution": {
-            "question": "q",
-            "permittedClaim": "c",
-            "taskPopulation": "p",
-            "primaryMetrics": ["success_rate"],
-        },
+        "mode": "mechanism",
+        "constitution": {"question": "q"},
         "tasks": [{"name": "task-1", "publicSha256": DIGEST, "sealedSha256": DIGEST}],
         "candidates": [candidate(), candidate(name="other")],
         "repetitions": 5,
@@ -170,9 +165,9 @@ BAD_INPUTS: dict[str, tuple[Callable[[str], Object], str, str]] = {
         "decimal number in quotes",
     ),
     "long cohort name": (
-        lambda ns: cohort(ns) | {"metadata": {"name": "c" * 41, "namespace": ns}},
-        "at most 40 characters",
-        "append a number",
+        lambda ns: cohort(ns) | {"metadata": {"name": "c" * 253, "namespace": ns}},
+        "metadata.name must have at most 63 characters",
+        "labels hold no more",
     ),
     "confirmatory without a rule": (
         lambda ns: cohort(ns, stage="confirmatory"),

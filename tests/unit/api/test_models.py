@@ -126,13 +126,8 @@ def test_a_confirmatory_cohort_needs_its_rule_and_analysis():
     candidate = make_run().spec.candidate.as_json()
     spec: dict[str, Any] = {
         "stage": "confirmatory",
-        "mode": "paired",
-        "constitution": {
-            "question": "q",
-            "permittedClaim": "c",
-            "taskPopulation": "p",
-            "primaryMetrics": ["success_rate"],
-        },
+        "mode": "mechanism",
+        "constitution": {},
         "tasks": [{"name": "t", "publicSha256": DIGEST, "sealedSha256": DIGEST}],
         "candidates": [candidate, candidate | {"name": "other"}],
         "repetitions": 5,
@@ -140,8 +135,10 @@ def test_a_confirmatory_cohort_needs_its_rule_and_analysis():
         "execution": {"resourceClassName": "small"},
     }
     raw = {"metadata": {"name": "c"}, "spec": spec}
-    with pytest.raises(InvalidInput, match="decisionRule and analysis must be set"):
+    with pytest.raises(InvalidInput, match="decisionRule and analysis must be set") as caught:
         parse(BenchmarkCohort, raw)
+    assert "constitution.sampling must be stated" in str(caught.value)  # all at once
+    assert "controls.tokenBudget must be stated" in str(caught.value)
     assert parse(BenchmarkCohort, raw | {"spec": spec | {"stage": "pilot"}}).spec.repetitions == 5
 
 

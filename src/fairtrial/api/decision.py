@@ -1,0 +1,86 @@
+"""The decision rule as data: gates, conditions on known metrics, and the order in which they are read."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from fairtrial.api.base import Image, Model, Name, Rule, Sentence, Sha256, Word, matching, unique_names
+
+# Every metric that a rule may read. The last row are those of measurement tasks (runtime cohorts).
+Metric = Literal[
+    "success_rate", "harness_reliability", "policy_compliance", "recovery_rate",
+    "accounted_tokens", "uncached_input_tokens", "cached_input_tokens", "cache_write_tokens", "output_tokens",
+    "reasoning_tokens", "total_tokens", "cost", "model_calls",
+    "duration_ms", "assistant_turns", "tool_calls", "failed_tool_calls", "retries", "test_commands", "files_inspected",
+    "files_modified", "lines_added", "lines_deleted", "interventions", "time_to_first_useful_action_ms",
+    "time_to_first_verifiable_outcome_ms",
+    "cold_start_ms", "warm_dispatch_ms", "valid_input_us", "invalid_input_us", "index_generation_ms", "resident_bytes",
+    "peak_bytes", "clean_build_ms", "type_check_ms", "incremental_check_ms",
+]  # fmt: skip
+
+Statistic = Literal[
+    "difference",  # treatment minus control, over the mean of the tasks' own differences
+    "ratio",  # treatment over control, as the geometric mean of the tasks' own ratios of medians
+    "pooledMedianRatio",  # of all successful runs together
+    "tasksLower",  # number of tasks in which the treatment's median is strictly lower
+    "tasksHigher",
+    "treatmentValue",  # the treatment's own value, such as a rate against a floor
+]
+SignedDecimal = Annotated[
+    str,
+    Field(max_length=32),
+    matching(r"-?[0-9]{1,12}(?:\.[0-9]{1,12})?", 'a threshold must be a decimal number in quotes, such as "-0.10".'),
+]
+
+
+class RuleCondition(Model):
+    """One condition: a statistic of one metric, or a bound of its interval, against a threshold."""
+
+    name: Name
+    """Name of the condition, as the report shows it."""
+    metric: Metric
+    """Metric that is read; one of the constitution's primary metrics."""
+    statistic: Statistic
+    """What is made of the metric: treatment against control."""
+    bound: Literal["point", "lower95", "upper95"] = "point"
+    """Whether the value itself is compared, or the lower or upper end of its 95 % interval."""
+    comparison: Literal["below", "atMost", "above", "atLeast"]
+    """How it must lie to the threshold."""
+    threshold: SignedDecimal
+    """Decimal number in quotes: a margin, a ratio, or a number of tasks."""
+    says: Sentence = ""
+    """The condition in a sentence."""
+
+
+class DecisionRule(Model):
+    """The rule that turns results into a verdict. Gates come first: one that is not passed makes it INCONCLUSIVE. Then
+    the first condition that is false makes it NOT SUPPORTED, and one that can't be decided INCONCLUSIVE."""
+
+    name: Word
+    """Name of the rule, as the analysis knows it."""
+    sha256: Sha256 | None = None
+    """SHA-256 of the rule's text, where it stands in a document of its own."""
+    accounted_tokens: Literal["all_tokens", "fresh_tokens"] = "all_tokens"
+    """The rule by which tokens are added up for accounted_tokens."""
+    min_valid_per_cell: Annotated[int, Field(strict=True, ge=1, le=1000)] = 5
+    """Valid runs that each task and candidate must have; with fewer the verdict is INCONCLUSIVE."""
+    gates: Annotated[tuple[Name, ...], Field(max_length=32)] = ()
+    """Names of the spec's gates that must have evidence."""
+    conditions: Annotated[
+        tuple[RuleCondition, ...],
+        Field(max_length=32),
+        Rule("self.size() > 0", "conditions must hold at least one condition: without any, all is supported.", bool),
+        unique_names("two conditions"),
+    ]
+    """What must all hold for SUPPORTED."""
+
+
+class Analysis(Model):
+    """The frozen version of the analysis."""
+
+    version: Word
+    """Version of the analysis."""
+    image: Image
+    """Image of the analysis, by digest."""
+    seed: Annotated[int, Field(strict=True, ge=0, le=2**53)] = 0
+    """Seed of every resampling in the analysis."""
