@@ -1,0 +1,1 @@
+"""Medians, quantiles, distributions and spread."""

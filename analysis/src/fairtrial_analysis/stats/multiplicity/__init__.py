@@ -1,0 +1,1 @@
+"""Several claims at once, and ranks."""

@@ -1,0 +1,1 @@
+"""Comparisons inside blocks and tasks, and their tests."""

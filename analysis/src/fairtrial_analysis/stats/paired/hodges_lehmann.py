@@ -1,0 +1,16 @@
+"""Hodges-Lehmann estimate of a shift: the median of all Walsh averages. Exact, by hand: scipy has no public one.
+
+Reference: Hodges and Lehmann 1963, one sample, each value paired with itself too.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from itertools import combinations_with_replacement
+
+from fairtrial_analysis.stats.location.summary import median
+from fairtrial_analysis.stats.value import Number
+
+
+def hodges_lehmann(differences: Sequence[Number]) -> Fraction | None:
+    """The estimate; None of no differences."""
+    return median(Fraction(one + other) / 2 for one, other in combinations_with_replacement(differences, 2))

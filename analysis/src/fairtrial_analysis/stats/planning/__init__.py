@@ -1,0 +1,1 @@
+"""Sizes and limits of a design, before the first run."""

@@ -1,0 +1,1 @@
+"""Rates, their intervals, and differences between two rates."""

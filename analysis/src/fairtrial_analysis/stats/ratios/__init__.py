@@ -1,0 +1,1 @@
+"""Ratios between candidates, and what money and effort buy."""

@@ -1,0 +1,1 @@
+"""What repeated attempts at one task say."""

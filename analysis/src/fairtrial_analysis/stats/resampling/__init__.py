@@ -1,0 +1,1 @@
+"""Bootstrap: exact where it can be, seeded where it cannot."""

@@ -1,0 +1,1 @@
+"""Scores that single protocols define."""
