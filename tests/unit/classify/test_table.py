@@ -401,7 +401,6 @@ def test_the_last_row_and_no_other_holds_for_everything():
         (Case(calls=[call(refusal="wrong_model", **REFUSED)]), "wrong_model", {"wrong_model_refused"}),
         (Case(calls=[call(answered_model="model-1-2026-01-01")]), "all_checks_passed", set()),
         (Case(calls=[call(**OVERLOADED), call(2)]), "all_checks_passed", set()),
-        (Case(calls=[call(**OVERLOADED)]), "all_checks_passed", set()),
         (
             Case(calls=[call(), call(2, **OVERLOADED)], evaluation=FAILED),
             "checks_failed",
@@ -412,6 +411,7 @@ def test_the_last_row_and_no_other_holds_for_everything():
             "provider_outage",
             set(),
         ),
+        (Case(calls=[call(**OVERLOADED)]), "provider_outage", set()),  # though every check passed
         (
             Case(calls=[call(), call(2, refusal="budget_calls", **REFUSED)]),
             "all_checks_passed",

@@ -1,0 +1,198 @@
+"""The preregistration: one document that holds all that was fixed before the first run. Pure: same facts, same bytes.
+
+It holds no time, no version of this software and nothing that changes after sealing, so that an operator that was
+stopped in the middle of sealing makes the very same bytes when it comes back.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from fairtrial import documents
+from fairtrial.api.base import digest
+from fairtrial.api.cohort import BenchmarkCohort
+from fairtrial.api.provider import ModelProvider
+from fairtrial.api.resource_class import ResourceClass
+from fairtrial.api.run import ResolvedProvider, ResolvedResourceClass, ResolvedTask
+from fairtrial.api.task import BenchmarkTask
+from fairtrial.cohort.acceptance import Problem
+from fairtrial.cohort.differences import fixture_of, provider_of
+from fairtrial.cohort.runs import candidate_json
+from fairtrial.cohort.schedule import Entry, Schedule, make_schedule, schedule_of
+from fairtrial.errors import InvalidInput
+
+JsonObject = dict[str, Any]
+KIND = "Preregistration"
+_FREE = ("seal", "suspend", "cancel")  # of the spec: may change after sealing, so no part of it
+
+
+@dataclass(frozen=True)
+class Found:
+    """The objects that a cohort names, as found; None where there is none."""
+
+    tasks: Mapping[str, BenchmarkTask | None]
+    resource_class: ResourceClass | None
+    providers: Mapping[str, ModelProvider | None]
+
+
+def task_names(cohort: BenchmarkCohort) -> list[str]:
+    """Names of all BenchmarkTasks that the cohort's runs need."""
+    found = {task.name for task in cohort.spec.tasks} | {
+        variant.name for task in cohort.spec.tasks for variant in task.variants
+    }
+    return sorted(found)
+
+
+def provider_names(cohort: BenchmarkCohort) -> list[str]:
+    """Names of all ModelProviders that the cohort's runs need."""
+    return sorted({provider_of(cohort.spec, candidate) for candidate in cohort.spec.candidates} - {""})
+
+
+def problems_of(cohort: BenchmarkCohort, found: Found) -> list[Problem]:
+    """What of the named objects is missing or other than the cohort says."""
+    spec, made = cohort.spec, list[Problem]()
+    for index, task in enumerate(spec.tasks):
+        for candidate in ("", *(variant.candidate for variant in task.variants)):
+            made += _task_problems(f"spec.tasks[{index}]", fixture_of(task, candidate), found.tasks)
+    if found.resource_class is None:
+        name = spec.execution.resource_class_name
+        made.append(Problem("spec.execution.resourceClassName", f"there is no ResourceClass {name!r}; create it."))
+    for name in provider_names(cohort):
+        if found.providers.get(name) is None:
+            made.append(Problem("spec.execution.network", f"there is no ModelProvider {name!r} here; create it."))
+    return made
+
+
+def _task_problems(
+    field: str, wanted: tuple[str, str, str], tasks: Mapping[str, BenchmarkTask | None]
+) -> list[Problem]:
+    name, *digests = wanted
+    task = tasks.get(name)
+    if task is None:
+        return [Problem(f"{field}.name", f"there is no BenchmarkTask {name!r} here; push it: fairtrial task push.")]
+    archives = {"publicSha256": task.spec.public_archive.sha256, "sealedSha256": task.spec.sealed_archive.sha256}
+    return [
+        Problem(f"{field}.{key}", f"is {asked}, but task {name!r} has {has}; name the digest of what is meant.")
+        for (key, has), asked in zip(archives.items(), digests, strict=True)
+        if has != asked
+    ]
+
+
+def document(cohort: BenchmarkCohort, found: Found) -> JsonObject:
+    """The preregistration of a cohort for which `problems_of` finds nothing."""
+    assert found.resource_class is not None
+    spec, schedule = cohort.spec, schedule_of(cohort)
+    frozen = {key: value for key, value in spec.as_json().items() if key not in (*_FREE, "tasks", "candidates")}
+    tasks = {name: ResolvedTask.of(task).as_json() for name, task in sorted(found.tasks.items()) if task}
+    providers = {name: ResolvedProvider.of(one).as_json() for name, one in sorted(found.providers.items()) if one}
+    return {
+        "schemaVersion": 1,
+        "kind": KIND,
+        "cohort": {
+            "namespace": cohort.metadata.namespace,
+            "name": cohort.metadata.name,
+            "uid": cohort.metadata.uid,
+            "specSha256": spec_sha256(cohort),
+        },
+        "spec": frozen,
+        "tasks": [task.as_json() for task in sorted(spec.tasks, key=lambda task: task.name)],
+        "candidates": [
+            _candidate(cohort, one.name) for one in sorted(spec.candidates, key=lambda candidate: candidate.name)
+        ],
+        "constitutionSha256": digest(frozen["constitution"]),
+        "decisionRuleSha256": digest(frozen["decisionRule"]) if "decisionRule" in frozen else None,
+        "resolved": {
+            "tasks": tasks,
+            "resourceClass": ResolvedResourceClass.of(found.resource_class).as_json(),
+            "providers": providers,
+        },
+        "scheduleSha256": schedule.sha256,
+        "schedule": documents.to_json(schedule),
+    }
+
+
+def to_bytes(preregistration: JsonObject) -> bytes:
+    """The canonical bytes, whose SHA-256 is in every record of the cohort."""
+    return documents.dump(preregistration)
+
+
+def spec_sha256(cohort: BenchmarkCohort) -> str:
+    """SHA-256 of what sealing freezes, as canonical JSON."""
+    return digest({key: value for key, value in cohort.spec.as_json().items() if key not in _FREE})
+
+
+def schedule_in(preregistration: JsonObject) -> Schedule:
+    """The schedule that a preregistration holds, read strictly; InvalidInput where it is none."""
+    raw = preregistration.get("schedule")
+    made: Schedule = documents.from_json(Schedule, raw, "schedule")
+    return made
+
+
+def verify(data: bytes) -> list[Problem]:
+    """What in a stored preregistration contradicts itself: the schedule its seed, or a digest what it is of."""
+    try:
+        held: JsonObject = documents.load(dict[str, Any], data, name="preregistration")
+        schedule = schedule_in(held)
+        names = {key: [one["name"] for one in held[key]] for key in ("tasks", "candidates")}
+        spec, candidates = held["spec"], held["candidates"]
+        expected = make_schedule(
+            held["cohort"]["name"], spec["schedule"]["seed"], names["tasks"], names["candidates"], spec["repetitions"],
+            algorithm=spec["schedule"]["algorithm"],
+        )  # fmt: skip
+        return [
+            *([] if to_bytes(held) == data else [Problem("preregistration", "is not in its canonical form.")]),
+            *_schedule_problems(schedule, expected),
+            *_digest_problems(held, spec, candidates, schedule),
+        ]
+    except (InvalidInput, KeyError, TypeError) as error:
+        return [Problem("preregistration", f"can't be read: {error}.")]
+
+
+def _schedule_problems(schedule: Schedule, expected: Schedule) -> list[Problem]:
+    for given, made in zip(schedule.entries, expected.entries, strict=False):
+        if given != made:
+            field = f"schedule.entries[{made.index - 1}]"
+            return [Problem(field, f"is {_brief(given)}, but seed {expected.seed} makes it {_brief(made)}.")]
+    if len(schedule.entries) != len(expected.entries):
+        return [Problem("schedule.entries", f"has {len(schedule.entries)} runs, not {len(expected.entries)}.")]
+    return [] if schedule == expected else [Problem("schedule", "does not name what it was made from.")]
+
+
+def _brief(entry: Entry) -> str:
+    return f"{entry.run} ({entry.task}, {entry.candidate}, {entry.repetition})"
+
+
+def _digest_problems(
+    held: JsonObject, spec: JsonObject, candidates: list[JsonObject], schedule: Schedule
+) -> list[Problem]:
+    """Each digest against the content beside it."""
+    pairs = {
+        "scheduleSha256": (held["scheduleSha256"], schedule.sha256),
+        "constitutionSha256": (held["constitutionSha256"], digest(spec["constitution"])),
+        "decisionRuleSha256": (
+            held["decisionRuleSha256"],
+            digest(spec["decisionRule"]) if "decisionRule" in spec else None,
+        ),
+    } | {
+        f"candidates[{index}].configurationSha256": (one["configurationSha256"], digest(one["configuration"]))
+        for index, one in enumerate(candidates)
+    }
+    return [
+        Problem(field, f"is {said}, but what stands there has {has}.")
+        for field, (said, has) in pairs.items()
+        if said != has
+    ]
+
+
+def _candidate(cohort: BenchmarkCohort, name: str) -> JsonObject:
+    """A candidate with its whole configuration and the digest that every record of it has."""
+    found = next(one for one in cohort.spec.candidates if one.name == name)
+    configuration = candidate_json(cohort, name)
+    return {
+        "name": name,
+        "role": found.role,
+        "under": found.under.as_json(),
+        "modelProvider": provider_of(cohort.spec, found) or None,
+        "configuration": configuration,
+        "configurationSha256": digest(configuration),
+    }
