@@ -14,6 +14,7 @@ from examples.demo import models
 from fairtrial import names, plans
 from fairtrial.api import BenchmarkRun, ModelProvider
 from fairtrial.documents import dump
+from fairtrial.evidence.value import measured, missing
 from fairtrial.testing import make_resource_class, make_task
 from local_cluster import images
 
@@ -96,6 +97,12 @@ def test_nothing_that_takes_long_is_built_without_being_named() -> None:
 def test_an_unknown_agent_is_refused_with_those_that_there_are() -> None:
     with pytest.raises(SystemExit, match="there are aider"):
         bundles.run_of(IMAGES, "nobody")
+
+
+def test_a_value_is_shown_or_the_reason_why_there_is_none() -> None:
+    assert bundles.told(measured(5)) == "5"
+    assert bundles.told(measured(("a", "b"))) == "a, b"
+    assert bundles.told(missing("stream_cut")) == "(missing: stream_cut)"
 
 
 def test_every_wire_has_a_provider() -> None:
