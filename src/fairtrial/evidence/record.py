@@ -1,5 +1,6 @@
 """From a finished run and its reports to its record. Pure: same inputs, same bytes. Its models: `record_model`."""
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -9,7 +10,7 @@ from fairtrial.classify import Facts, classify, facts_of
 from fairtrial.documents import AgentReport, Artifact, Diff, EvaluationReport, Interaction
 from fairtrial.evidence import record_model as r
 from fairtrial.evidence.record_model import Record, load_record, record_schema
-from fairtrial.evidence.value import Value, measured, missing, not_applicable, plain, void
+from fairtrial.evidence.value import INT64_MAX, Value, measured, missing, not_applicable, plain, void
 from fairtrial.usage.calls import ARTIFACT as CALLS
 from fairtrial.usage.calls import ModelCalls
 from fairtrial.usage.conflicts import Conflict, as_counts, compare, contradictions
@@ -161,8 +162,14 @@ def _conflicts(counters: Counters, agent: AgentReport | None) -> list[Conflict]:
     names = {"cachedInput": "cached_input", "cacheWrite": "cache_write", "output": "output", "reasoning": "reasoning"}
     inside = {"yes": "all_input", "no": "uncached_input"}.get(own.get("inputIncludesCached", ""))
     names |= {"input": inside} if inside else {}
-    said = {ours: own[theirs] for theirs, ours in names.items() if isinstance(own.get(theirs), int)}
-    return [*compare({"gateway": as_counts(counters), "agent": said}), *contradictions(counters)]
+    # An agent prints what it likes, and may print it often: a count that no record can hold says nothing.
+    said = {ours: own[theirs] for theirs, ours in names.items() if _fits(own.get(theirs))}
+    found = [*compare({"gateway": as_counts(counters), "agent": said}), *contradictions(counters)]
+    return [replace(one, counts={name: min(value, INT64_MAX) for name, value in one.counts.items()}) for one in found]
+
+
+def _fits(value: Any) -> bool:
+    return isinstance(value, int) and 0 <= value <= INT64_MAX
 
 
 def _interaction(agent: AgentReport | None) -> r.Interaction:
@@ -287,6 +294,8 @@ def _lineage(run: BenchmarkRun) -> r.Lineage:
     spec = run.spec
     return r.Lineage(
         cohort=spec.cohort_ref.name if spec.cohort_ref else None,
+        preregistration_sha256=spec.cohort_ref.preregistration_sha256 if spec.cohort_ref else None,
+        schedule_index=spec.cohort_ref.index if spec.cohort_ref else None,
         replaces=spec.replaces,
         # What is asked for after the end is no part of the run.
         cancel_reason=spec.cancel.reason if spec.cancel and run.status.timestamps.cancelled else None,

@@ -251,10 +251,14 @@ def test_a_run_of_which_nothing_is_known_has_a_record_all_the_same():
 
 
 def test_a_replacement_names_what_it_replaces():
-    run = make_finished_run(replaces={"name": "run-0", "uid": "u-0"}, cohortRef={"name": "cohort-1"})
+    run = make_finished_run(
+        replaces={"name": "run-0", "uid": "u-0"},
+        cohortRef={"name": "cohort-1", "preregistrationSha256": "f" * 64, "index": 7},
+    )
     lineage = assemble(run, agent_report(), evaluation_report()).lineage
     assert lineage.replaces is not None
     assert (lineage.cohort, lineage.replaces.name, lineage.replaces.uid) == ("cohort-1", "run-0", "u-0")
+    assert (lineage.preregistration_sha256, lineage.schedule_index) == ("f" * 64, 7)
 
 
 def test_the_reason_of_a_cancellation_is_kept():
@@ -312,3 +316,14 @@ def test_a_provider_that_contradicts_itself_is_reported():
     calls = calls_with(all_input=100, output=10, total=120, reasoning=0)
     usage = assemble(with_a_provider(), agent_report(), evaluation_report(), calls=calls).usage
     assert [one.counter for one in usage.conflicts] == ["total"]
+
+
+def test_counts_that_64_bits_do_not_hold_stop_no_record():
+    summed = {"output": 2**64, "input": 7, "inputIncludesCached": "no"}
+    huge = calls_with(all_input=2**63 - 1, uncached_input=8, output=2**63 - 1, reasoning=0, total=1)
+    record = assemble(with_a_provider(), told(agentUsage={"summed": summed}), evaluation_report(), calls=huge)
+    assert {one.counter: one.counts for one in record.usage.conflicts} == {
+        "total": {"sum": 2**63 - 1, "total": 1},
+        "uncached_input": {"agent": 7, "gateway": 8},
+    }
+    assert load_record(record.to_bytes()) == record
