@@ -10,6 +10,7 @@ from typing import Any
 
 from fairtrial import names
 from fairtrial.api import (
+    BenchmarkCohort,
     BenchmarkRun,
     BenchmarkTask,
     ContainerFacts,
@@ -19,6 +20,8 @@ from fairtrial.api import (
     ResourceClass,
     parse,
 )
+from fairtrial.api.cohort import CONSTITUTION_TEXTS
+from fairtrial.api.constitution import Controls
 from fairtrial.documents import (
     AgentReport,
     Artifact,
@@ -38,6 +41,7 @@ AGENT_POD_UID = "5d0c9a52-0f1e-4c7e-9d0a-6f0e3b1c2a02"
 EVALUATOR_POD_UID = "5d0c9a52-0f1e-4c7e-9d0a-6f0e3b1c2a03"
 TASK_UID = "5d0c9a52-0f1e-4c7e-9d0a-6f0e3b1c2a04"
 RESOURCE_CLASS_UID = "5d0c9a52-0f1e-4c7e-9d0a-6f0e3b1c2a05"
+COHORT_UID = "5d0c9a52-0f1e-4c7e-9d0a-6f0e3b1c2a06"
 PUBLIC_SHA256, SEALED_SHA256 = "a" * 64, "b" * 64
 SNAPSHOT_SHA256 = "c" * 64
 CANDIDATE_IMAGE = f"registry.example/agent@sha256:{'d' * 64}"
@@ -120,6 +124,72 @@ def make_resource_class(name: str = "small", *, metadata: Any = None, **spec: An
         "spec": _merged({"limits": {"cpu": "1", "memory": "1Gi", "ephemeralStorage": "2Gi"}}, spec),
     }
     return parse(ResourceClass, raw)
+
+
+def make_cohort(
+    name: str = "cohort-1", *, namespace: str = "trials", metadata: Any = None, status: Any = None, **spec: Any
+) -> BenchmarkCohort:
+    """A pilot that asks whether one argument helps: two tasks, two candidates. `spec` takes camelCase keys."""
+    arm = {"version": "1.0", "image": CANDIDATE_IMAGE}
+    raw = {
+        "metadata": {"name": name, "namespace": namespace, "uid": COHORT_UID, "generation": 1} | dict(metadata or {}),
+        "spec": _merged(
+            {
+                "stage": "pilot",
+                "mode": "mechanism",
+                "constitution": {"question": "Does it help to think twice?", "primaryMetrics": ["success_rate"]},
+                "treatment": {"says": "The agent thinks twice.", "parts": ["argv"]},
+                "tasks": [
+                    {"name": "task-1", "publicSha256": PUBLIC_SHA256, "sealedSha256": SEALED_SHA256},
+                    {"name": "task-2", "publicSha256": "f" * 64, "sealedSha256": SEALED_SHA256},
+                ],
+                "candidates": [
+                    arm | {"name": "once", "role": "control", "argv": ["/bin/agent", "{prompt}"]},
+                    arm | {"name": "twice", "role": "treatment", "argv": ["/bin/agent", "--twice", "{prompt}"]},
+                ],
+                "repetitions": 5,
+                "schedule": {"seed": 20260723},
+                "execution": {"resourceClassName": "small"},
+                "replacement": {"reasons": ["host_failure", "provider_outage"], "maxPerCell": 2},
+            },
+            spec,
+        ),
+        "status": dict(status or {}),
+    }
+    return parse(BenchmarkCohort, raw)
+
+
+def confirmatory() -> dict[str, Any]:
+    """What `make_cohort` needs besides to be confirmatory: `make_cohort(**confirmatory())`."""
+    texts = (*CONSTITUTION_TEXTS, "question")
+    return {
+        "stage": "confirmatory",
+        "constitution": dict.fromkeys(texts, "As the protocol says.")
+        | {"hardFailures": ["A policy violation."], "artifacts": ["Records."]},
+        "controls": {info.alias or name: "Held equal." for name, info in Controls.model_fields.items()},
+        "gates": [
+            {
+                "name": "equivalence",
+                "says": "Both pass the same acceptance suite.",
+                "evidence": [{"uri": "https://example.org/suite.json", "sha256": "9" * 64}],
+            }
+        ],
+        "decisionRule": {
+            "name": "not-worse",
+            "gates": ["equivalence"],
+            "conditions": [
+                {
+                    "name": "success-not-worse",
+                    "metric": "success_rate",
+                    "statistic": "difference",
+                    "bound": "lower95",
+                    "comparison": "above",
+                    "threshold": "-0.10",
+                }
+            ],
+        },
+        "analysis": {"version": "1", "image": EVALUATOR_IMAGE},
+    }
 
 
 def container_facts(**changes: Any) -> ContainerFacts:

@@ -62,6 +62,8 @@ class RunState:
             outcome=record.classification.outcome,
             started=True,
             replaces=lineage.replaces,
+            index=lineage.schedule_index,
+            preregistration_sha256=lineage.preregistration_sha256,
         )
 
     @property
@@ -103,10 +105,18 @@ class Accounting:
         return next((line.entry.index for line in self.lines if not line.chain), None)
 
 
-def account(schedule: Schedule, states: Iterable[RunState], *, closed: bool = False) -> Accounting:
+def account(
+    schedule: Schedule, states: Iterable[RunState], *, closed: bool = False, preregistration_sha256: str = ""
+) -> Accounting:
     """The account of a cohort's runs, in any order. `closed`: no further run is created, so what lacks never ran."""
     errors: list[str] = []
     known = _once(states, errors)
+    if preregistration_sha256:
+        errors += [
+            f"{run.name}: follows preregistration {run.preregistration_sha256}, not {preregistration_sha256}."
+            for run in known.values()
+            if run.preregistration_sha256 != preregistration_sha256
+        ]
     chains = _chains(schedule, known, errors)
     lines = [Line(entry, chains.get(entry.run, ())) for entry in schedule.entries]
     placed = [run for line in lines for run in line.chain]
@@ -153,7 +163,8 @@ def _chain(
     chain: list[RunState] = []
     run = first
     while run is not None and run not in chain:
-        if (run.candidate, run.repetition, run.block) != (entry.candidate, entry.repetition, entry.block):
+        identity = (run.candidate, run.repetition, run.block, run.index or entry.index)
+        if identity != (entry.candidate, entry.repetition, entry.block, entry.index):
             errors.append(f"{run.name}: is not the run that the schedule has at {entry.index}.")
         if chain and chain[-1].outcome != "invalid":
             errors.append(f"{run.name}: replaces {chain[-1].name}, which is {chain[-1].place} and not invalid.")

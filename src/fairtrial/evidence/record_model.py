@@ -231,6 +231,10 @@ class Lineage(Model):
     """What this run belongs to and comes after."""
 
     cohort: str | None = None
+    preregistration_sha256: str | None = None
+    """SHA-256 of the preregistration that the run follows."""
+    schedule_index: Integer | None = None
+    """Place in the cohort's schedule, from 1; a replacement has that of the run that it replaces."""
     replaces: Replaced | None = None
     cancel_reason: str | None = None
 
