@@ -1,10 +1,11 @@
 """The normalized difference between the fixture's archive and the snapshot: same two archives, same bytes.
 
 It reads as a git patch, as bytes: line ends, encodings and a missing last newline are kept. Binary, very big and
-special files are told in one line with sizes and digests. Generated files are listed at the end and never dropped.
+special files are told in one line with sizes and digests. Generated files are listed at the end. The patch is bounded:
+past `_OUTPUT_MAX` every file is told in a line, past `_LINES_MAX` only counted; the snapshot has all of it.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -12,10 +13,11 @@ from typing import BinaryIO
 from fairtrial.archive import Member, content, index, printable
 from fairtrial.documents import Artifact, Diff
 from fairtrial.task import globs
-from fairtrial_runner.lines import Block, changes
+from fairtrial_runner.lines import Block, Effort, changes
 
 _TEXT_MAX = 1024 * 1024
 _OUTPUT_MAX = 64 * 1024 * 1024
+_LINES_MAX = 96 * 1024 * 1024
 _PATHS_MAX = 1000
 _CONTEXT = 3
 
@@ -31,6 +33,7 @@ class Counts:
     lines_deleted: int = 0
     binary: int = 0
     generated: int = 0
+    left_out: int = 0  # paths that are not in the patch at all
     paths: list[str] = field(default_factory=list)
 
     def as_diff(self, artifact: Artifact) -> Diff:
@@ -62,13 +65,22 @@ def write_diff(base: Path, final: Path, generated: Sequence[str], sink: BinaryIO
             if globs.matches(path, generated) or globs.matches(path.partition("/")[2], generated):
                 apart.append(path)
                 continue
-            room = sink.tell() < _OUTPUT_MAX
-            for line in patch.of(path, old.get(path), new.get(path), in_full=room):
-                sink.write(line)
+            _write(sink, patch.of(path, old.get(path), new.get(path), in_full=sink.tell() < _OUTPUT_MAX), counts)
     counts.generated = len(apart)
     for path in apart:
-        sink.write(b"# generated: " + summary(path, old.get(path), new.get(path)))
+        _write(sink, [b"# generated: " + summary(path, old.get(path), new.get(path))], counts)
+    if counts.left_out:
+        sink.write(b"# %d more paths: the difference is too long\n" % counts.left_out)
     return counts
+
+
+def _write(sink: BinaryIO, lines: Iterable[bytes], counts: Counts) -> None:
+    """Write one path's lines, or only count them where there is no more room."""
+    room = sink.tell() < _LINES_MAX
+    counts.left_out += not room
+    for line in lines:
+        if room:
+            sink.write(line)
 
 
 def _files(members: Mapping[str, Member]) -> dict[str, Member]:
@@ -109,6 +121,7 @@ class _Patch:
         self, counts: Counts, read_old: Callable[[Member], bytes], read_new: Callable[[Member], bytes]
     ) -> None:
         self._counts, self._read_old, self._read_new = counts, read_old, read_new
+        self._effort = Effort()
 
     def of(self, path: str, old: Member | None, new: Member | None, *, in_full: bool) -> Iterator[bytes]:
         """The difference of one path: its header, and hunks where both sides are text."""
@@ -155,7 +168,7 @@ class _Patch:
         return _split(data)
 
     def _hunks(self, old: list[bytes], new: list[bytes]) -> Iterator[bytes]:
-        for group in _groups(changes(old, new)):
+        for group in _groups(changes(old, new, self._effort)):
             start, end = max(0, group[0].i1 - _CONTEXT), min(len(old), group[-1].i2 + _CONTEXT)
             shift = group[0].j1 - group[0].i1
             new_end = group[-1].j2 + end - group[-1].i2

@@ -1,15 +1,24 @@
 """The shortest edit between two lists of lines, within a bound on effort; pure.
 
 Myers' greedy algorithm (An O(ND) Difference Algorithm and Its Variations, 1986, section 4) on what lies between the
-common beginning and the common end. Deviation: past `MAX_EDITS` the middle counts as replaced as a whole, since the
-texts are an agent's and must not be able to keep the recorder busy.
+common beginning and the common end. Deviation: past `MAX_EDITS`, or when the effort that all texts share is used up,
+the middle counts as replaced as a whole: the texts are an agent's and must not be able to keep the recorder busy.
 """
 
 from array import array
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 MAX_EDITS = 1500
+EFFORT = 30_000_000  # lines looked at: less than a minute
+
+
+@dataclass
+class Effort:
+    """What is left of the effort for many comparisons; counted in steps and not in time, so that results stay equal."""
+
+    left: int = EFFORT
 
 
 class Block(NamedTuple):
@@ -21,7 +30,7 @@ class Block(NamedTuple):
     j2: int
 
 
-def changes(old: Sequence[bytes], new: Sequence[bytes]) -> list[Block]:
+def changes(old: Sequence[bytes], new: Sequence[bytes], effort: Effort | None = None) -> list[Block]:
     """The blocks that differ, in order."""
     start = 0
     while start < min(len(old), len(new)) and old[start] == new[start]:
@@ -32,7 +41,7 @@ def changes(old: Sequence[bytes], new: Sequence[bytes]) -> list[Block]:
     a, b = old[start : len(old) - end], new[start : len(new) - end]
     if not a and not b:
         return []
-    if not a or not b or (trace := _search(a, b)) is None:
+    if not a or not b or (trace := _search(a, b, effort or Effort())) is None:
         return [Block(start, start + len(a), start, start + len(b))]
     return [Block(i1 + start, i2 + start, j1 + start, j2 + start) for i1, i2, j1, j2 in _blocks(trace, len(a), len(b))]
 
@@ -51,13 +60,15 @@ class _Reach:
         return (right if down else left), down
 
 
-def _search(a: Sequence[bytes], b: Sequence[bytes]) -> list[_Reach] | None:
-    """For each number of edits, how far each diagonal reached before it; None past the bound."""
+def _search(a: Sequence[bytes], b: Sequence[bytes], effort: Effort) -> list[_Reach] | None:
+    """For each number of edits, how far each diagonal reached before it; None past a bound."""
     most = min(len(a) + len(b), MAX_EDITS)
     centre = most + 1
     reach = array("l", [0]) * (2 * centre + 1)
     trace: list[_Reach] = []
     for edits in range(most + 1):
+        if effort.left <= 0:
+            return None
         trace.append(_Reach(reach, centre, edits))
         for k in range(-edits, edits + 1, 2):
             before, down = trace[-1].before(k, edits)
@@ -66,6 +77,7 @@ def _search(a: Sequence[bytes], b: Sequence[bytes]) -> list[_Reach] | None:
             while x < len(a) and y < len(b) and a[x] == b[y]:
                 x, y = x + 1, y + 1
             reach[centre + k] = x
+            effort.left -= 1 + x - before
             if x >= len(a) and y >= len(b):
                 return trace
     return None

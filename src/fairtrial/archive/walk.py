@@ -15,6 +15,7 @@ from fairtrial.archive.rules import PATH_BYTES, Member, name_fault
 _PLACE = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 _READ = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 SKIPPED_MAX = 1000
+NAMES_BYTES = 32 * 1024 * 1024  # whoever compares two trees holds all their names and links
 
 
 @dataclass
@@ -38,8 +39,10 @@ class Walk:
     root: Path
     max_members: int = 100_000
     ignore: Callable[[str], bool] = lambda _: False
+    max_name_bytes: int = NAMES_BYTES
     skips: Skips = field(default_factory=Skips)
     _count: int = 0
+    _name_bytes: int = 0
 
     def __iter__(self) -> Iterator[tuple[Member, int]]:
         """Members in the order of an archive: sorted by path."""
@@ -94,13 +97,16 @@ class Walk:
 
     def _judged(self, place: int, path: str) -> Iterator[tuple[Member, int]]:
         state = os.fstat(place)
+        link = os.readlink("", dir_fd=place) if stat.S_ISLNK(state.st_mode) else ""
+        if not self._takes(path, link):
+            return
         if stat.S_ISDIR(state.st_mode):
             self._count += 1
             yield Member(path, "dir"), -1
             yield from self._folder(place, path)
-        elif stat.S_ISLNK(state.st_mode):
+        elif link:
             self._count += 1
-            yield Member(path, "link", target=os.readlink("", dir_fd=place)), -1
+            yield Member(path, "link", target=link), -1
         elif stat.S_ISREG(state.st_mode):
             try:
                 file = _reopen(place, _READ)
@@ -114,6 +120,13 @@ class Walk:
                 os.close(file)
         else:
             self.skips.add(path, _special(state.st_mode))
+
+    def _takes(self, path: str, link: str) -> bool:
+        """Whether there is room for one more name."""
+        self._name_bytes += len(os.fsencode(path)) + len(os.fsencode(link))
+        if self._name_bytes > self.max_name_bytes:
+            self.skips.add(path, f"more than {self.max_name_bytes} bytes of names and links in all")
+        return self._name_bytes <= self.max_name_bytes
 
 
 def _reopen(place: int, flags: int) -> int:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from fairtrial import archive
 from fairtrial.archive import Limits, Member
+from fairtrial.archive.walk import Walk
 from fairtrial.archive.writer import Writer
 from fairtrial.errors import DigestMismatch, UnsafeArchive
 
@@ -319,6 +320,18 @@ def test_members_past_the_limit_are_told(tmp_path):
     taken = archive.snapshot(tmp_path, io.BytesIO(), max_bytes=1 << 20, max_members=10)
 
     assert taken.files == 10 and taken.skipped_count == 1
+
+
+def test_names_and_links_past_the_limit_are_told_so_that_nobody_runs_out_of_memory(tmp_path):
+    for number in range(20):
+        (tmp_path / f"{number:0100d}").symlink_to("x" * 900)
+    walk = Walk(tmp_path, max_name_bytes=5000)
+
+    found = [member.path for member, _ in walk]
+
+    assert len(found) == 5
+    assert walk.skips.count == 15
+    assert walk.skips.listed[0] == f"{5:0100d}: more than 5000 bytes of names and links in all"
 
 
 def test_paths_are_shown_without_tricks():

@@ -7,8 +7,9 @@ import time
 from pathlib import Path
 
 import pytest
+from fairtrial_runner import diff
 from fairtrial_runner.diff import quoted, write_diff
-from fairtrial_runner.lines import changes
+from fairtrial_runner.lines import Effort, changes
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -116,6 +117,30 @@ def test_texts_made_to_be_slow_are_not():
     assert changes(old, new)
 
     assert time.process_time() - began < 10
+
+
+def test_many_texts_made_to_be_slow_share_one_effort():
+    old = [b"%d" % (i * 7919 % 900) for i in range(900)]
+    new = [b"%d" % (i * 7907 % 900) for i in range(900)]
+    effort = Effort(100_000)
+
+    assert len(changes(old, new, Effort())) > 1
+    first, later = changes(old, new, effort), changes(old, new, effort)
+
+    assert effort.left <= 0
+    assert (first, later) == ([(1, 900, 1, 900)], [(1, 900, 1, 900)]), "common ends are seen without effort"
+
+
+def test_a_patch_is_bounded_whatever_a_tree_holds(tmp_path, monkeypatch):
+    monkeypatch.setattr(diff, "_OUTPUT_MAX", 20_000)
+    monkeypatch.setattr(diff, "_LINES_MAX", 40_000)
+    new = {f"{number:04}-{'n' * 150}/{'m' * 150}": b"x\n" for number in range(300)}
+
+    counts, patch = difference(tmp_path, {}, {**new, "generated/x": b"x"}, ["generated/**"])
+
+    assert len(patch) < 45_000
+    assert (counts.added, counts.generated) == (300, 1)
+    assert counts.left_out > 200 and patch.endswith(b"# %d more paths: the difference is too long\n" % counts.left_out)
 
 
 def test_a_change_of_few_lines_is_found_as_such():
