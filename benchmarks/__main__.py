@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "results"
-MEASUREMENTS = ("runtime", "upload", "run_latency")
+MEASUREMENTS = ("runtime", "upload", "run_latency", "model_calls")
 
 
 def main() -> None:
