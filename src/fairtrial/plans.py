@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairtrial import names
-from fairtrial.api import BenchmarkRun, BenchmarkTask, ResourceClass
+from fairtrial.api import BenchmarkRun, BenchmarkTask, ResourceClass, quantity_value
 from fairtrial.api import adapter as adapters
 from fairtrial.api.base import digest
 from fairtrial.documents import AgentPlan, AgentReport, EvaluationPlan, Preflight, Probe, RunIdentity, Step, dump
 
 # The plan travels in an environment variable; Linux takes no string longer than 128 KiB at exec.
 PLAN_MAX_BYTES = 120 * 1024
+SNAPSHOT_MAX_BYTES = 1024**3
 
 _PLACEHOLDER = re.compile(r"\{(prompt|taskFile|step|projectDir|modelUrl|model|toolUrl)\}")
 
@@ -67,6 +68,7 @@ def agent_plan(
         probes=list(probes),
         generated=list(task.spec.generated),
         grace_seconds=run.spec.limits.grace_seconds,
+        snapshot_max_bytes=snapshot_max_bytes(resource_class),
         snapshot_seconds=resource_class.spec.deadlines.snapshot_seconds,
         upload_seconds=resource_class.spec.deadlines.upload_seconds,
         fetch_seconds=fetch_seconds(resource_class),
@@ -116,6 +118,11 @@ def evaluation_plan(
 def fetch_seconds(resource_class: ResourceClass) -> int:
     """Most of the time for setup: fetch then tells why it gave up, where the end of that time would only kill it."""
     return max(1, resource_class.spec.deadlines.setup_seconds * 4 // 5)
+
+
+def snapshot_max_bytes(resource_class: ResourceClass) -> int:
+    """No more than the workspace holds: a file with holes is larger than the disk that it takes."""
+    return min(SNAPSHOT_MAX_BYTES, int(quantity_value(resource_class.spec.workspace_size)))
 
 
 def evaluate_seconds(task: BenchmarkTask | None, resource_class: ResourceClass) -> int:

@@ -18,6 +18,7 @@ Object = dict[str, Any]
 SLACK_SECONDS = 120  # between what the deadlines add up to and the kubelet's own limit for the whole pod
 SIDECAR_REQUESTS = {"cpu": "50m", "memory": "64Mi", "ephemeral-storage": "64Mi"}
 RUNTIME_BYTES = 512 * 1024 * 1024  # of the shared volume, for all but the public archive itself
+SPOOL_BYTES = 512 * 1024 * 1024  # of the recorder's own volume, for all but the snapshot: streams, patch, events …
 CHANNEL_SIZE = "1Mi"
 POD_UID = "FAIRTRIAL_POD_UID"
 
@@ -75,7 +76,8 @@ def agent_pod(
     elif task.spec.tool_servers:
         access = plans.GatewayAccess(settings.gateway_url)
     plan = plans.agent_plan(run, task, resource_class, settings.probes, access)
-    shared, channel, spool = _shared(spec.workspace_size), _channel(), _spool(spec.workspace_size)
+    shared, channel = _shared(spec.workspace_size), _channel()
+    spool = _spool(str(plan.snapshot_max_bytes + SPOOL_BYTES))
     work = _scratch("work", names.WORKSPACE_DIR, spec.workspace_size)
     home = _scratch("home", names.HOME_DIR, spec.home_size)
     tmp = _scratch("tmp", "/tmp", spec.tmp_size)  # noqa: S108 — a path in the pod

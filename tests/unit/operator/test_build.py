@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 from fairtrial_operator import build, policies
 from fairtrial_operator.build import PodSettings
+from fairtrial_runner import diff, normalizing, record
 
 from fairtrial import names, plans
-from fairtrial.api.base import digest
+from fairtrial.api.base import digest, quantity_value
 from fairtrial.api.provider import PinnedModel
 from fairtrial.documents import AgentPlan, EvaluationPlan, Probe, load
 from fairtrial.testing import (
@@ -145,6 +146,23 @@ def with_model(**candidate: Any) -> Any:
 
 def test_with_a_provider_the_agent_gets_that_capability_alone() -> None:
     assert audiences(with_model(), "agent") == [names.AUDIENCE_PROVIDER]
+
+
+@pytest.mark.parametrize("workspace", ["64Mi", "2Gi", "10Gi"])
+def test_no_workspace_overflows_what_is_the_recorders_own(workspace: str) -> None:
+    """Else an agent that fails could have its run made invalid, by files that are larger than the disk they take."""
+    candidate = {"collect": ["*"], "adapter": {"name": "pi"}}
+    pod = build.agent_pod(
+        make_run(candidate=candidate), make_task(), make_resource_class(workspaceSize=workspace), SETTINGS
+    )
+    plan = load(AgentPlan, {one["name"]: one for one in by_name(pod, "fetch")["env"]}[names.ENV_PLAN]["value"])
+
+    (spool,) = [one for one in pod["spec"]["volumes"] if one["name"] == "spool"]
+    patch, events, collected = diff._LINES_MAX + 8 * 2**20, normalizing._EVENTS_BYTES, 2 * record._COLLECTED_BYTES
+    most = plan.snapshot_max_bytes + patch + events + collected + 3 * 3 * plan.stream_keep_bytes // 2
+    assert int(quantity_value(spool["emptyDir"]["sizeLimit"])) >= most
+    assert plan.snapshot_max_bytes <= min(quantity_value(workspace), 2**30)
+    assert int(by_name(pod, "record")["resources"]["limits"]["ephemeral-storage"]) > most
 
 
 def test_the_key_for_model_calls_outlasts_the_agent_and_is_in_no_plan() -> None:
