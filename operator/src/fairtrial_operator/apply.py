@@ -6,17 +6,16 @@ So nothing is decided on what the operator itself has already changed, however l
 import asyncio
 import hashlib
 import logging
-from datetime import UTC, datetime
 
 from fairtrial import names
 from fairtrial.api import BenchmarkRun
 from fairtrial.errors import Conflict, FairtrialError
 from fairtrial.evidence.objects import ObjectStore
 from fairtrial.usage.calls import ARTIFACT
-from fairtrial_operator import metrics, pods
-from fairtrial_operator.cache import Key, Object, key_of
+from fairtrial_operator import events, metrics, pods
+from fairtrial_operator.cache import Object, key_of
 from fairtrial_operator.collect import collect
-from fairtrial_operator.kube import EVENTS, PODS, RUNS, AlreadyExists, ApiError, Forbidden, Invalid, Kube, NotFound
+from fairtrial_operator.kube import PODS, RUNS, AlreadyExists, Forbidden, Invalid, Kube, NotFound
 from fairtrial_operator.observe import Notes, Observer
 from fairtrial_operator.seen import (
     Action,
@@ -141,30 +140,4 @@ class Applier:
 
     async def tell(self, run: BenchmarkRun, event: Event) -> None:
         """Post an event, once per run and reason; an event that can't be posted stops nothing."""
-        metadata, now = run.metadata, datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        about = {"apiVersion": RUNS.api_version, "kind": RUNS.kind, "uid": metadata.uid}
-        about |= {"name": metadata.name, "namespace": metadata.namespace}
-        body = {
-            "apiVersion": EVENTS.api_version,
-            "kind": EVENTS.kind,
-            "metadata": {
-                "name": f"{metadata.name}.{metadata.uid[:8]}.{event.reason.lower()}",
-                "namespace": metadata.namespace,
-            },
-            "involvedObject": about,
-            "type": "Warning",
-            "reason": event.reason,
-            "message": event.message[:1024],
-            "source": {"component": names.FIELD_MANAGER},
-            "firstTimestamp": now,
-            "lastTimestamp": now,
-            "count": 1,
-        }
-        try:
-            await self._kube.create(EVENTS, body)
-        except AlreadyExists:
-            return
-        except ApiError as error:
-            log.warning(
-                "event %s of %s was not posted: %s", event.reason, Key(metadata.namespace, metadata.name), error
-            )
+        await events.post(self._kube, RUNS, run.metadata, event)

@@ -17,6 +17,7 @@ SEGMENT_MAX = 128
 PREFIX_MAX = 64  # the longest key below a prefix has 445 characters
 ARTIFACT_MAX = 200
 ARTIFACT_SEGMENTS = 6
+LEDGER_DIGITS = 8  # so that pages sort by number
 
 _SEGMENT = re.compile(r"[a-z0-9][a-z0-9._-]*")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -54,6 +55,12 @@ class Layout:
         owner = ("ns", namespace, "cohorts", cohort) if cohort else ("ns", namespace)
         return RunLayout(self._key(*owner, "runs", name, uid))
 
+    def cohort(self, namespace: str, name: str, uid: str) -> "CohortLayout":
+        """The keys of one cohort. The UID is part of them, as it is of a run's: nothing in the store is ever deleted,
+        so a cohort that is deleted and made anew under the same name would find another one's preregistration there.
+        """
+        return CohortLayout(self._key("ns", namespace, "cohorts", name, uid))
+
     def probe(self, token: str, name: str) -> str:
         """An object of one start-up probe, under a name that nobody used before."""
         return self._key("probe", token, name)
@@ -83,6 +90,25 @@ class RunLayout:
     def record(self) -> str:
         """The key of the run's record: written last, and without it there is no run."""
         return check_key(f"{self.base}/record.json")
+
+
+@dataclass(frozen=True)
+class CohortLayout:
+    """The keys of one cohort's own documents, below `base`. Its runs lie beside them, under the cohort's name."""
+
+    base: str
+
+    def preregistration(self) -> str:
+        """The key of the preregistration: written when the cohort is sealed, before its first run exists."""
+        return check_key(f"{self.base}/preregistration.json")
+
+    def ledger(self) -> str:
+        """What the keys of all pages of the ledger begin with."""
+        return check_key(f"{self.base}/ledger") + "/"
+
+    def ledger_page(self, first: int) -> str:
+        """The key of the page that begins with entry number `first`: whoever is behind finds it taken."""
+        return check_key(f"{self.base}/ledger/{first:0{LEDGER_DIGITS}d}.json")
 
 
 def uri(bucket: str, key: str) -> str:

@@ -1,0 +1,126 @@
+"""A cohort's ledger: what was decided and what happened, in order, append-only and chained by SHA-256. Pure.
+
+Entries are numbered from 1 without a gap. They lie in pages: all that was new at one moment is one object, whose key is
+the number of its first entry, so that a decision and what follows from it are stored together or not at all, and ten
+thousand runs do not wait for twenty thousand objects one after the other. A page names the SHA-256 of the one before.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from fairtrial import documents
+from fairtrial.errors import InvalidInput
+
+Kind = Literal["sealed", "ticket", "record", "replacement", "lost", "cancelled", "complete"]
+
+
+@dataclass(frozen=True)
+class LedgerEntry:
+    """One entry. What a kind has nothing to say about is left empty."""
+
+    kind: Kind
+    number: int = 0  # given by the page
+    run: str = ""  # ticket, record, replacement, lost: the run that it is about
+    uid: str = ""  # record, replacement, lost: its UID
+    index: int = 0  # its place in the schedule
+    sha256: str = ""  # sealed: of the preregistration; record: of the record
+    outcome: str = ""
+    invalidity: str = ""
+    reason: str = ""  # record: the finer reason; cancelled: why
+    by: str = ""  # replacement: name of the run that takes the place; empty where there is none
+    code: str = ""  # replacement: allowed, or why not
+    why: str = ""  # replacement, lost: in a sentence
+    counts: dict[str, int] = field(default_factory=dict)  # complete: where every run ended
+
+
+@dataclass(frozen=True)
+class LedgerPage:
+    """What is stored as one object."""
+
+    cohort: str
+    uid: str
+    at: str  # when it was written
+    previous_sha256: str  # of the page before; empty in the first
+    entries: list[LedgerEntry]
+    schema_version: int = 1
+
+    def to_bytes(self) -> bytes:
+        """The canonical bytes, without what is empty."""
+        made = documents.to_json(self)
+        made["entries"] = [{key: value for key, value in one.items() if value} for one in made["entries"]]
+        return documents.dump(made)
+
+
+@dataclass
+class Ledger:
+    """What all pages so far say. Pages are taken in order; a page that does not follow is refused."""
+
+    cohort: str
+    uid: str
+    size: int = 0
+    head: str = ""
+    sealed: LedgerEntry | None = None
+    complete: LedgerEntry | None = None
+    cancelled: LedgerEntry | None = None
+    tickets: dict[str, LedgerEntry] = field(default_factory=dict)  # by run: what may be created, once
+    records: dict[str, LedgerEntry] = field(default_factory=dict)  # by run
+    lost: dict[str, LedgerEntry] = field(default_factory=dict)  # by run
+    decisions: dict[str, LedgerEntry] = field(default_factory=dict)  # by the invalid run
+    replaces: dict[str, LedgerEntry] = field(default_factory=dict)  # the allowed decisions by the run that follows
+    scheduled: int = 0  # tickets of scheduled runs, which are given in the order of the schedule
+
+    def page(self, entries: Sequence[LedgerEntry], at: str) -> LedgerPage:
+        """The next page."""
+        numbered = [replace(one, number=self.size + place) for place, one in enumerate(entries, start=1)]
+        return LedgerPage(self.cohort, self.uid, at, self.head, numbered)
+
+    def take(self, data: bytes) -> None:
+        """Read the next page; InvalidInput where it is none of this cohort, or does not follow."""
+        name = f"ledger page {self.size + 1}"
+        page: LedgerPage = documents.load(LedgerPage, data, name=name)
+        if (page.cohort, page.uid) != (self.cohort, self.uid):
+            raise InvalidInput(f"{name}: is of cohort {page.cohort} ({page.uid}).")
+        if page.previous_sha256 != self.head:
+            raise InvalidInput(f"{name}: follows {page.previous_sha256 or 'nothing'}, not {self.head or 'nothing'}.")
+        for entry in page.entries:
+            if entry.number != self.size + 1:
+                raise InvalidInput(f"{name}: holds entry {entry.number} where {self.size + 1} belongs.")
+            self._add(entry, name)
+        self.head = hashlib.sha256(data).hexdigest()
+
+    def _add(self, entry: LedgerEntry, name: str) -> None:
+        self.size = entry.number
+        if entry.kind in ("sealed", "complete", "cancelled"):
+            setattr(self, entry.kind, entry)
+            return
+        place: dict[str, LedgerEntry] = {
+            "ticket": self.tickets,
+            "record": self.records,
+            "lost": self.lost,
+            "replacement": self.decisions,
+        }[entry.kind]
+        if entry.run in place:
+            raise InvalidInput(f"{name}: holds a second {entry.kind} of {entry.run}.")
+        place[entry.run] = entry
+        if entry.kind == "replacement" and entry.by:
+            self.replaces[entry.by] = entry
+        self.scheduled += entry.kind == "ticket" and entry.run not in self.replaces
+
+
+def read(cohort: str, uid: str, pages: Iterable[bytes]) -> Ledger:
+    """The ledger that these pages, in order, make up."""
+    made = Ledger(cohort, uid)
+    for data in pages:
+        made.take(data)
+    return made
+
+
+def used_in_cells(ledger: Ledger, cells: Mapping[int, tuple[str, str]]) -> dict[tuple[str, str], int]:
+    """How many replacements each task and candidate was granted; `cells` by index in the schedule."""
+    used: dict[tuple[str, str], int] = {}
+    for entry in ledger.replaces.values():
+        cell = cells[entry.index]
+        used[cell] = used.get(cell, 0) + 1
+    return used
