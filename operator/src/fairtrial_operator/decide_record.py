@@ -15,7 +15,9 @@ from fairtrial_operator.stages import (
     write_or,
 )
 
-CALLS_PATIENCE_SECONDS = 60.0  # from the agent's end until every model call that began must have its page
+# Until every call that began must have its page. A call may have waited a minute for its turn, the gateway reads an
+# answer on for a minute when its agent is gone, and then the page is stored. Whoever waits less lets an agent lose one.
+CALLS_PATIENCE_SECONDS = 180.0
 CALLS_AGAIN_SECONDS = 2.0
 
 
@@ -56,7 +58,7 @@ def wanted(run: BenchmarkRun, seen: Seen) -> tuple[Report | None, Report | None]
 
 def _decide_calls(run: BenchmarkRun, seen: Seen, calls: Report, now: datetime) -> Decision:
     """Make the list of model calls; the gateway may still be reading answers whose agent is gone."""
-    since = run.status.timestamps.agent_finished
+    since = run.status.timestamps.evaluated or run.status.timestamps.agent_finished
     left = CALLS_PATIENCE_SECONDS - seconds_since(since, now) if since else 0.0
     if calls.state in {"unavailable", "malformed"}:
         return _wait(run, seen, now, Stored(problem="unavailable", message=calls.message))

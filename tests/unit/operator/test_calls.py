@@ -5,8 +5,10 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from fairtrial_gateway.models.settings import ModelSettings
 from fairtrial_operator.collect import collect, exchanges
 from fairtrial_operator.decide import decide
+from fairtrial_operator.decide_record import CALLS_PATIENCE_SECONDS
 from fairtrial_operator.seen import CollectCalls, Report, StoreRecord
 
 from fairtrial.api import ModelProvider, ResolvedProvider, parse
@@ -143,8 +145,8 @@ def decided(at: Any, seconds: float = 1, **calls: Any) -> Any:
     status = done.status.model_copy(update={"provider": RUN.status.provider})
     run = done.model_copy(update={"spec": RUN.spec, "status": status})
     observed = at.seen(agent_report=at.PRESENT, evaluation_report=at.JUDGED, model_calls=Report(**calls))
-    assert run.status.timestamps.agent_finished is not None
-    return decide(run, observed, at.when(run.status.timestamps.agent_finished) + timedelta(seconds=seconds))
+    assert run.status.timestamps.evaluated is not None
+    return decide(run, observed, at.when(run.status.timestamps.evaluated) + timedelta(seconds=seconds))
 
 
 def test_calls_are_listed_before_the_record_is_made(at: Any) -> None:
@@ -152,8 +154,13 @@ def test_calls_are_listed_before_the_record_is_made(at: Any) -> None:
 
 
 def test_an_answer_that_is_still_read_is_waited_for_so_long_and_no_longer(at: Any) -> None:
+    """An agent that fails could otherwise begin a long call, end, and have its run made invalid."""
+    gateway = ModelSettings()
+    reads_on = gateway.queue_seconds + gateway.drain_seconds
     assert decided(at, state="incomplete").again_after == 2
-    assert decided(at, seconds=61, state="incomplete").action == CollectCalls(final=True)
+    assert decided(at, seconds=reads_on + 30, state="incomplete").again_after == 2
+    assert decided(at, seconds=CALLS_PATIENCE_SECONDS + 1, state="incomplete").action == CollectCalls(final=True)
+    assert decided(at, seconds=reads_on + 30, state="absent").action == CollectCalls(final=False)
 
 
 def test_a_store_that_is_down_is_waited_for(at: Any) -> None:
