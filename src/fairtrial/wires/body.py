@@ -9,6 +9,7 @@ from fairtrial.usage.counters import INT64_MAX
 
 TEXT_MAX = 256
 PARAMETERS_MAX = 64
+VALUES_MAX = 2_000_000  # of one document: more are no conversation, and would take gigabytes and seconds
 _CONTENT = frozenset({"model", "stream", "system", "input", "instructions", "prompt", "messages", "contents", "user"})
 
 
@@ -22,6 +23,8 @@ def parse(data: bytes | str) -> tuple[Any, str]:
     """The value and an empty problem, or None and why there is no value. Fractions stay the text that they were."""
     try:
         text = data if isinstance(data, str) else data.decode("utf-8")
+        if len(text) > VALUES_MAX and sum(map(text.count, "[{,")) > VALUES_MAX:
+            return None, "the body has too many values"
         return json.loads(text, parse_float=str, parse_constant=str, object_pairs_hook=_object), ""
     except UnicodeDecodeError:
         return None, "the body is not UTF-8"
@@ -95,22 +98,28 @@ def model_and_stream(request: Mapping[str, Any]) -> tuple[str, bool, str]:
 
 
 def parameters(request: Mapping[str, Any], renamed: Mapping[str, str]) -> tuple[dict[str, str], str]:
-    """Every scalar at the top, and what `renamed` maps from "object.key" or "key" to our name; and a problem.
+    """Everything at the top but the content, and what `renamed` maps from "object.key" or "key" to our name; and a
+    problem.
 
     A parameter that is said twice, differently, has no one value: that is a problem.
     """
-    found = {snake(key): text(value) for key, value in request.items() if key not in _CONTENT and text(value)}
+    said = [(snake(key), text(value)) for key, value in request.items() if key not in _CONTENT]
     for path, name in renamed.items():
         first, _, second = path.partition(".")
         outer = child(request, first) if second else request
         if isinstance(outer, Doubled):
-            return found, f"the body names {text(outer.key)!r} twice"
-        value = text(outer.get(second or first))
-        if not value:
-            continue
-        if found.setdefault(name, value) != value:
-            return found, f"the body says {name} twice, differently"
-    return dict(sorted(found.items())[:PARAMETERS_MAX]), ""
+            return {}, f"the body names {text(outer.key)!r} twice"
+        said.append((name, text(outer.get(second or first))))
+    found: dict[str, str] = {}
+    for name, value in said:
+        if value and found.setdefault(name, value) != value:
+            return {}, f"the body says {text(name)} twice, differently"
+    for key, item in request.items():
+        if key not in _CONTENT and isinstance(item, dict | list):
+            found.setdefault(snake(key), "an object" if isinstance(item, dict) else "a list")
+    if len(found) > PARAMETERS_MAX:
+        return {}, f"the body has more than {PARAMETERS_MAX} parameters"
+    return found, ""
 
 
 def bounded(value: Any, depth: int = 4) -> Any:

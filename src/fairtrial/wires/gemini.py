@@ -56,8 +56,8 @@ class Gemini:
         request, doubled = _snaked(request)
         inner, twice = _snaked(bodies.child(request, "generation_config"))
         thinking, thrice = _snaked(bodies.child(inner, "thinking_config"))
-        scalars = {name: value for name, value in request.items() if name != "model"}
-        parameters, other = bodies.parameters({**scalars, **inner, "thinking_config": thinking}, _RENAMED)
+        top = {name: value for name, value in request.items() if name not in {"model", "generation_config"}}
+        parameters, other = bodies.parameters({**top, **inner, "thinking_config": thinking}, _RENAMED)
         for named in (request, bodies.child(request, "generate_content_request")):
             said = named.get("model")
             if said is not None and bodies.text(said).removeprefix("models/") != call.model:

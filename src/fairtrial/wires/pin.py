@@ -32,6 +32,8 @@ def violations(model: str, parameters: Mapping[str, str], request: RequestFacts)
         elif said is not None and not _same(said, pinned):
             must = "leave it out" if pinned == UNSET else f"be {pinned}"
             message = f"{name} is {said}; in this run it must {must}"
+        elif cased := [each for each in request.parameters if each != name and each.casefold() == name.casefold()]:
+            message = f"the call has {cased[0]!r}, which some readers take for {name!r}"
         else:
             continue
         found.append(Violation("wrong_parameter", message))

@@ -1,6 +1,7 @@
 """Which call a request is, what it asks for, and whether it keeps to the pin."""
 
 import json
+import time
 
 import pytest
 
@@ -86,6 +87,7 @@ def _read(wire: str, body: object, path: str = ""):
                 "thinking": "enabled",
                 "thinking_budget": "1024",
                 "reasoning_effort": "high",
+                "output_config": "an object",
                 "temperature": "1.0",
             },
         ),
@@ -126,6 +128,8 @@ def _read(wire: str, body: object, path: str = ""):
                 "max_tokens": "10",
                 "reasoning_effort": "medium",
                 "reasoning_summary": "auto",
+                "reasoning": "an object",
+                "text": "an object",
                 "verbosity": "low",
             },
         ),
@@ -148,6 +152,7 @@ def _read(wire: str, body: object, path: str = ""):
                 "max_tokens": "100",
                 "temperature": "1",
                 "thinking_budget": "-1",
+                "thinking_config": "an object",
                 "top_k": "64",
                 "top_p": "0.95",
             },
@@ -233,6 +238,35 @@ def test_the_pin(said: dict, pinned: dict, kinds: list[str]):
     found = violations("m-1", pinned, _read("openaiChat", said))
     assert [each.kind for each in found] == kinds
     assert all("m-1" in each.message or "temperature" in each.message or "effort" in each.message for each in found)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({f"a{number}": 1 for number in range(64)} | {"temperature": 2}, "more than 64 parameters"),
+        ({"stop": ["x"]}, "stop is a list; in this run it must leave it out"),
+        ({"logit_bias": {"1": 5}}, "logit_bias is an object"),
+        ({"Temperature": 2}, "'Temperature', which some readers take for 'temperature'"),
+        ({"topP": 0.5, "top_p": 1}, "the body says top_p twice, differently"),
+    ],
+    ids=["a crowd", "a list", "an object", "another case", "another form"],
+)
+def test_what_must_be_left_out_cannot_be_hidden(body: dict, message: str):
+    pinned = dict.fromkeys(("stop", "temperature", "logit_bias"), "unset")
+    facts = _read("openaiChat", {"model": "m", "messages": []} | body)
+
+    assert message in facts.problem + "".join(each.message for each in violations("m", pinned, facts))
+
+
+@pytest.mark.parametrize("part", ["[]", "{}", "1.5", '"a"'])
+def test_a_body_of_millions_of_values_is_not_read(part: str):
+    many = ",".join([part] * 3_000_000)
+
+    began = time.monotonic()
+    facts = _read("openaiChat", f'{{"model": "m", "messages": [{many}]}}'.encode())
+
+    assert "too many values" in facts.problem
+    assert time.monotonic() - began < 0.5  # nothing else is served meanwhile
 
 
 def test_a_token_count_is_held_to_the_model_only():
