@@ -98,6 +98,38 @@ async def test_a_foreign_token_reaches_no_tool(tmp_path):
         assert server.asked == []
 
 
+@pytest.mark.parametrize(
+    "path", ["/../admin", "/x/..%2fadmin", "/%2e%2e/admin", "/%252e%252e/admin", "/x\\..\\admin", "/./x"]
+)
+async def test_nothing_beside_the_servers_path_is_reached(tmp_path, path: str):
+    async with RawProvider(whole(b"[]")).serving() as server:
+        async with make_world(tmp_path, tool_servers=json.dumps({"search": f"{server.url}/search"})) as world:
+            use(world, "search")
+            answered = await raw(world.port, request(f"/tool/search{path}", world.token))
+
+            assert answered[9:12] in (b"400", b"404")
+            assert server.asked == []
+
+
+@pytest.mark.parametrize(("path", "asked"), [("", b"/mcp"), ("?a=b", b"/mcp?a=b"), ("/", b"/mcp/")])
+async def test_the_servers_own_address_is_reached(tmp_path, path: str, asked: bytes):
+    async with RawProvider(whole(b"[]")).serving() as server:
+        async with make_world(tmp_path, tool_servers=json.dumps({"search": f"{server.url}/mcp"})) as world:
+            use(world, "search")
+            answered = await raw(world.port, request(f"/tool/search{path}", world.token))
+
+            assert answered.endswith(b"[]")
+            assert server.asked[0].head.split(b" ")[1] == asked
+
+
+async def test_a_name_is_what_its_bytes_say(tmp_path):
+    async with with_search(tmp_path) as (world, server):
+        use(world, "search")
+
+        assert (await raw(world.port, request("/tool/se%61rch/mcp", world.token)))[9:12] == b"403"
+        assert server.asked == []
+
+
 async def test_a_server_that_is_away_is_told_and_recorded(tmp_path):
     async with make_world(tmp_path, tool_servers=json.dumps({"search": "http://127.0.0.1:1"})) as world:
         use(world, "search")

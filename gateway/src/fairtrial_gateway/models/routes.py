@@ -1,6 +1,7 @@
 """Where agents call models, `/model/…` with the provider's own paths behind it, and tools, `/tool/NAME/…`."""
 
 import logging
+import re
 from decimal import Decimal
 from urllib.parse import urlsplit
 
@@ -18,7 +19,7 @@ from fairtrial_gateway.models.assembly import ModelCalls
 from fairtrial_gateway.models.exchange import Declined, Dialect
 from fairtrial_gateway.models.lifecycle import answer_in_dialect
 from fairtrial_gateway.models.parties import Budget, Party
-from fairtrial_gateway.models.tools import ToolDialect
+from fairtrial_gateway.models.tools import ToolDialect, is_below
 from fairtrial_gateway.policy import Run, may_call_model, may_call_tool
 
 
@@ -32,6 +33,7 @@ class Models:
         """What this module serves."""
         return [
             web.route("*", names.MODEL_PATH + "/{path:.*}", self.model),
+            web.route("*", names.TOOL_PATH + "/{name}", self.tool),
             web.route("*", names.TOOL_PATH + "/{name}/{path:.*}", self.tool),
         ]
 
@@ -52,10 +54,13 @@ class Models:
 
     async def tool(self, request: web.Request) -> web.StreamResponse:
         """One call of a tool server."""
-        name = request.match_info["name"]
-        target = target_of(request, f"{names.TOOL_PATH}/{name}")
+        rest = target_of(request, f"{names.TOOL_PATH}/")
+        name = re.split("[/?]", rest, maxsplit=1)[0]
+        target = rest.removeprefix(name)
         try:
             run = await self._admit(request, "", may_call_tool, name)
+            if not is_below(target):
+                raise Declined(404, "unknown_path", "A tool server's path has no dot segments.")
             identity = RunIdentity(run.namespace, run.name, run.uid)
             return await self._calls.tools.handle(request, name, target, identity, run.cohort)
         except (Declined, Refused, FairtrialError) as error:

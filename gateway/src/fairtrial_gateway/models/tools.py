@@ -7,8 +7,9 @@ count no tokens; the agent's key is taken out and nothing is put in its place.
 import asyncio
 import contextlib
 import json
+import re
 from collections.abc import Mapping
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from aiohttp import web
 
@@ -52,6 +53,13 @@ def servers_of(text: str) -> dict[str, ToolServer]:
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
             raise InvalidInput(f"FAIRTRIAL_GATEWAY_TOOL_SERVERS: {name}: {url!r} must be http(s)://host[:port][/path].")
     return {name: ToolServer(name, url.rstrip("/")) for name, url in raw.items()}
+
+
+def is_below(target: str) -> bool:
+    """Whether a target stays below a server's address, whoever reads it: no `..`, however it is encoded."""
+    path, _, _ = target.partition("?")
+    segments = re.split(r"[/\\]", unquote(unquote(path)))
+    return path[:1] in ("", "/") and not {".", ".."} & set(segments)
 
 
 class ToolCalls:
