@@ -304,7 +304,7 @@ def dump(document: Any) -> bytes:
 def to_json(value: Any) -> Any:
     """Dataclasses become objects with camelCase keys; everything else stays as it is."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {camel(f.name): to_json(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        return {key: to_json(getattr(value, f.name)) for key, f in _fields(type(value)).items()}
     if isinstance(value, dict):
         return {key: to_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -354,8 +354,7 @@ def camel(name: str) -> str:
 def _dataclass(kind: type, raw: Any, path: str) -> Any:
     if not isinstance(raw, dict):
         _refuse(path, "is not an object")
-    hints = typing.get_type_hints(kind)
-    known = {camel(f.name): f for f in dataclasses.fields(kind)}
+    hints, known = _hints(kind), _fields(kind)
     unknown = sorted(set(raw) - set(known))
     if unknown:
         _refuse(path, f"has unknown field {unknown[0]!r}")
@@ -364,6 +363,16 @@ def _dataclass(kind: type, raw: Any, path: str) -> Any:
     if missing:
         _refuse(path, f"lacks field {missing[0]!r}")
     return kind(**{known[key].name: from_json(hints[known[key].name], raw[key], f"{path}.{key}") for key in raw})
+
+
+@functools.cache
+def _hints(kind: type) -> dict[str, Any]:
+    return typing.get_type_hints(kind)
+
+
+@functools.cache
+def _fields(kind: type) -> "dict[str, dataclasses.Field[Any]]":
+    return {camel(f.name): f for f in dataclasses.fields(kind)}
 
 
 def _has_no_default(f: "dataclasses.Field[Any]") -> bool:
