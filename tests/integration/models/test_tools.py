@@ -102,24 +102,28 @@ async def test_a_foreign_token_reaches_no_tool(tmp_path):
     "path", ["/../admin", "/x/..%2fadmin", "/%2e%2e/admin", "/%252e%252e/admin", "/x\\..\\admin", "/./x"]
 )
 async def test_nothing_beside_the_servers_path_is_reached(tmp_path, path: str):
-    async with RawProvider(whole(b"[]")).serving() as server:
-        async with make_world(tmp_path, tool_servers=json.dumps({"search": f"{server.url}/search"})) as world:
-            use(world, "search")
-            answered = await raw(world.port, request(f"/tool/search{path}", world.token))
+    async with (
+        RawProvider(whole(b"[]")).serving() as server,
+        make_world(tmp_path, tool_servers=json.dumps({"search": f"{server.url}/search"})) as world,
+    ):
+        use(world, "search")
+        answered = await raw(world.port, request(f"/tool/search{path}", world.token))
 
-            assert answered[9:12] in (b"400", b"404")
-            assert server.asked == []
+        assert answered[9:12] in (b"400", b"404")
+        assert server.asked == []
 
 
 @pytest.mark.parametrize(("path", "asked"), [("", b"/mcp"), ("?a=b", b"/mcp?a=b"), ("/", b"/mcp/")])
 async def test_the_servers_own_address_is_reached(tmp_path, path: str, asked: bytes):
-    async with RawProvider(whole(b"[]")).serving() as server:
-        async with make_world(tmp_path, tool_servers=json.dumps({"search": f"{server.url}/mcp"})) as world:
-            use(world, "search")
-            answered = await raw(world.port, request(f"/tool/search{path}", world.token))
+    async with (
+        RawProvider(whole(b"[]")).serving() as server,
+        make_world(tmp_path, tool_servers=json.dumps({"search": f"{server.url}/mcp"})) as world,
+    ):
+        use(world, "search")
+        answered = await raw(world.port, request(f"/tool/search{path}", world.token))
 
-            assert answered.endswith(b"[]")
-            assert server.asked[0].head.split(b" ")[1] == asked
+        assert answered.endswith(b"[]")
+        assert server.asked[0].head.split(b" ")[1] == asked
 
 
 async def test_a_name_is_what_its_bytes_say(tmp_path):
