@@ -1,0 +1,187 @@
+"""The preregistration: all that was fixed, in bytes that never differ, and checks that find what was changed."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from fairtrial.api import BenchmarkCohort, ModelProvider, parse
+from fairtrial.cohort.preregistration import (
+    Found,
+    document,
+    problems_of,
+    provider_names,
+    schedule_in,
+    spec_sha256,
+    task_names,
+    to_bytes,
+    verify,
+)
+from fairtrial.cohort.schedule import schedule_of
+from fairtrial.testing import EVALUATOR_IMAGE, confirmatory, make_cohort, make_resource_class, make_task
+
+
+def found(cohort: BenchmarkCohort) -> Found:
+    """Every object that a cohort names, as it says."""
+    tasks = {
+        task.name: make_task(
+            task.name,
+            publicArchive={"sha256": task.public_sha256, "size": 1},
+            sealedArchive={"sha256": task.sealed_sha256, "size": 1},
+        )
+        for task in cohort.spec.tasks
+    }
+    return Found(tasks, make_resource_class(), {})
+
+
+def provider(name: str) -> ModelProvider:
+    spec = {
+        "url": "https://models.example",
+        "wire": "openaiChat",
+        "credentialSecretRef": {"name": "key", "key": "token"},
+        "model": {"id": "model-1"},
+        "usage": {"cachedInsideInput": True, "reasoningInsideOutput": True},
+    }
+    return parse(ModelProvider, {"metadata": {"name": name, "uid": "u"}, "spec": spec})
+
+
+def sealed(**changes: Any) -> dict[str, Any]:
+    cohort = make_cohort(**confirmatory() | changes)
+    made: dict[str, Any] = json.loads(to_bytes(document(cohort, found(cohort))))
+    return made
+
+
+def test_it_holds_all_that_was_fixed():
+    cohort = make_cohort(**confirmatory())
+    made = sealed()
+
+    assert made["cohort"]["specSha256"] == spec_sha256(cohort)
+    assert made["spec"]["constitution"]["permittedClaim"] == "As the protocol says."
+    assert len(made["spec"]["controls"]) == 8
+    assert made["spec"]["decisionRule"]["conditions"][0]["metric"] == "success_rate"
+    assert made["spec"]["analysis"]["version"] == "1"
+    assert made["spec"]["replacement"] == {"reasons": ["host_failure", "provider_outage"], "maxPerCell": 2}
+    assert made["resolved"]["tasks"]["task-1"]["evaluatorImage"] == EVALUATOR_IMAGE
+    assert made["candidates"][1]["configuration"]["argv"] == ["/bin/agent", "--twice", "{prompt}"]
+    assert made["candidates"][1]["role"] == "treatment"
+    assert (made["schedule"]["seed"], made["schedule"]["algorithm"]) == (20260723, "sha256-blocks-v1")
+    assert len(made["schedule"]["entries"]) == 20
+    assert made["scheduleSha256"] == schedule_of(cohort).sha256
+    assert schedule_in(made) == schedule_of(cohort)
+
+
+def test_sealing_again_gives_the_same_bytes_whatever_may_change_afterwards():
+    first = make_cohort(**confirmatory())
+    again = make_cohort(
+        **confirmatory() | {"seal": True, "suspend": True, "cancel": {"reason": "r"}},
+        metadata={"generation": 7, "resourceVersion": "99"},
+        status={"phase": "Sealed"},
+    )
+    assert to_bytes(document(first, found(first))) == to_bytes(document(again, found(again)))
+
+
+def test_the_order_of_lists_in_the_file_changes_neither_schedule_nor_digests_of_candidates():
+    one, other = sealed(), sealed(candidates=list(reversed(make_cohort().as_json()["spec"]["candidates"])))
+    assert one["scheduleSha256"] == other["scheduleSha256"]
+    assert one["candidates"] == other["candidates"]
+
+
+def test_what_is_sealed_is_found_good():
+    cohort = make_cohort(**confirmatory())
+    assert verify(to_bytes(document(cohort, found(cohort)))) == []
+    pilot = make_cohort()
+    assert verify(to_bytes(document(pilot, found(pilot)))) == []
+
+
+def swap(made: dict[str, Any]) -> None:
+    entries = made["schedule"]["entries"]
+    entries[0]["candidate"], entries[1]["candidate"] = entries[1]["candidate"], entries[0]["candidate"]
+
+
+CHANGES: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
+    "two arms swapped": (swap, "schedule.entries[0]"),
+    "another seed": (lambda made: made["spec"]["schedule"].update(seed=2), "schedule"),
+    "a run dropped": (lambda made: made["schedule"]["entries"].pop(), "schedule.entries"),
+    "a run added": (
+        lambda made: made["schedule"]["entries"].append(made["schedule"]["entries"][0]),
+        "schedule.entries",
+    ),
+    "a run renamed": (lambda made: made["schedule"]["entries"][4].update(run="x"), "schedule.entries[4]"),
+    "fewer repetitions": (lambda made: made["spec"].update(repetitions=4), "schedule.entries"),
+    "the schedule's own seed": (lambda made: made["schedule"].update(seed=2), "schedule"),
+    "its digest": (lambda made: made.update(scheduleSha256="0" * 64), "scheduleSha256"),
+    "another claim": (lambda made: made["spec"]["constitution"].update(permittedClaim="All."), "constitutionSha256"),
+    "a wider margin": (
+        lambda made: made["spec"]["decisionRule"]["conditions"][0].update(threshold="-0.90"),
+        "decisionRuleSha256",
+    ),
+    "another argv": (
+        lambda made: made["candidates"][0]["configuration"].update(argv=["x"]),
+        "candidates[0].configurationSha256",
+    ),
+    "a field missing": (lambda made: made.pop("schedule"), "preregistration"),
+    "an unknown field in the schedule": (lambda made: made["schedule"].update(note=1), "preregistration"),
+    "an unknown algorithm": (lambda made: made["spec"]["schedule"].update(algorithm="v2"), "preregistration"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_what_was_changed_is_found(name: str):
+    change, field = CHANGES[name]
+    made = sealed()
+    change(made)
+    assert [problem.field for problem in verify(to_bytes(made)) if problem.field.startswith(field)]
+
+
+def test_a_schedule_that_does_not_match_its_seed_is_shown_at_its_first_difference():
+    made = sealed()
+    swap(made)
+    message = next(str(one) for one in verify(to_bytes(made)) if one.field.startswith("schedule.entries"))
+    assert "seed 20260723 makes it cohort-1-00001 (" in message
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"[]", b"{}", b'{"a":1,"a":2}', b"\xff"])
+def test_what_is_no_preregistration_is_said_to_be_none(data: bytes):
+    assert [problem.field for problem in verify(data)] == ["preregistration"]
+
+
+def test_other_bytes_of_the_same_document_are_not_what_was_sealed():
+    data = json.dumps(sealed(), sort_keys=True).encode()
+    assert [str(problem) for problem in verify(data)] == ["preregistration: is not in its canonical form."]
+
+
+# --- what it rests on -------------------------------------------------------------------------------------------------
+def test_objects_are_there_and_are_what_was_meant():
+    cohort = make_cohort()
+    assert problems_of(cohort, found(cohort)) == []
+    nothing = Found({}, None, {})
+    assert [problem.field for problem in problems_of(cohort, nothing)] == [
+        "spec.tasks[0].name",
+        "spec.tasks[1].name",
+        "spec.execution.resourceClassName",
+    ]
+
+
+def test_a_changed_archive_is_named_with_both_digests():
+    cohort = make_cohort()
+    other = make_task("task-1", publicArchive={"sha256": "7" * 64, "size": 1})
+    (problem,) = problems_of(cohort, Found(found(cohort).tasks | {"task-1": other}, make_resource_class(), {}))  # type: ignore[operator]
+    assert problem.field == "spec.tasks[0].publicSha256"
+    assert "a" * 64 in problem.message
+    assert "7" * 64 in problem.message
+
+
+def test_providers_and_variants_belong_to_what_must_be_there():
+    variant = {"candidate": "twice", "name": "task-1-v2", "publicSha256": "1" * 64, "sealedSha256": "2" * 64}
+    raw = make_cohort().as_json()["spec"]
+    raw["tasks"][0]["variants"] = [variant]
+    raw["candidates"][1]["modelProviderRef"] = {"name": "own"}
+    cohort = make_cohort(**raw)
+    assert task_names(cohort) == ["task-1", "task-1-v2", "task-2"]
+    assert provider_names(cohort) == ["own"]
+    fields = [problem.field for problem in problems_of(cohort, found(cohort))]
+    assert fields == ["spec.tasks[0].name", "spec.execution.network"]
+    made = document(cohort, Found(found(cohort).tasks, make_resource_class(), {"own": provider("own")}))
+    assert made["resolved"]["providers"]["own"]["model"]["id"] == "model-1"
+    assert made["candidates"][1]["modelProvider"] == "own"
