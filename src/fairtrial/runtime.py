@@ -19,9 +19,11 @@ import sysconfig
 import zipfile
 from pathlib import Path
 
+from fairtrial import names
 from fairtrial.errors import FairtrialError
 
 LOADER = "ld-linux-x86-64.so.2"
+_PRELOAD = b"/etc/ld.so.preload"
 
 
 def _words(*lines: str) -> list[str]:
@@ -72,6 +74,7 @@ def build(target: Path, packages: list[Path]) -> None:
     _copy_libraries([python, *extensions.iterdir()], library)
     for binary in [python, *extensions.iterdir(), *library.glob("*.so*")]:
         _strip(binary)
+    _ignore_images_preload(library / LOADER)
     # The interpreter looks for its library under this very name beside the folder.
     _pack(standard, library / f"python{version.replace('.', '')}.zip", besides=extensions)
 
@@ -122,6 +125,19 @@ def _strip(binary: Path) -> None:
     if (tool := shutil.which("strip")) is not None:
         binary.chmod(0o755)
         subprocess.run([tool, "--strip-unneeded", os.fspath(binary)], check=False, capture_output=True)
+
+
+def _ignore_images_preload(loader: Path) -> None:
+    """Let the loader look for the list of libraries to preload where no image has a file: else it would load them into
+    the process that every program of the candidate is watched by. No argument and no variable keeps it from doing so.
+    """
+    nowhere = f"{names.SHARED_DIR}/nowhere".encode().ljust(len(_PRELOAD), b"\0")
+    content = loader.read_bytes()
+    if content.count(_PRELOAD + b"\0") != 1 or len(nowhere) != len(_PRELOAD):
+        raise FairtrialError(
+            f"{loader.name} does not name {_PRELOAD.decode()} once.", next_move="Build with glibc 2.36."
+        )
+    loader.write_bytes(content.replace(_PRELOAD, nowhere))
 
 
 def _pack(standard: Path, archive: Path, besides: Path) -> None:

@@ -30,8 +30,8 @@ def inherited(env: Mapping[str, str]) -> dict[str, str]:
     return {k: v for k, v in env.items() if k not in names.RUNTIME_ENV and not k.startswith("KUBERNETES_")}
 
 
-def describe(plan: AgentPlan, candidate: Path, env: Mapping[str, str], *, alone: bool) -> dict[str, Any]:
-    """The environment record: facts that a result may depend on, none of them secret."""
+def describe(plan: AgentPlan, candidate: Path, env: Mapping[str, str]) -> dict[str, Any]:
+    """The environment record: facts that a result may depend on, none of them secret. Runs nothing of the image."""
     return {
         "kernel": f"{platform.system()} {platform.release()}",
         "machine": platform.machine(),
@@ -41,11 +41,15 @@ def describe(plan: AgentPlan, candidate: Path, env: Mapping[str, str], *, alone:
         "memoryTotalKiB": _memory_total(),
         "cgroup": cgroup_limits(_CGROUP),
         "mounts": _mounts(),
-        "tools": {tool: version for tool in _TOOLS if (version := _version(tool, env, alone=alone)) is not None},
         "user": {"uid": os.getuid(), "gid": os.getgid(), "groups": sorted(os.getgroups())},
         "variables": sorted(env),
         "hashes": hashes(plan, candidate),
     }
+
+
+def tools(env: Mapping[str, str], *, alone: bool) -> dict[str, str]:
+    """The versions of the image's own tools, as they tell them."""
+    return {tool: version for tool in _TOOLS if (version := _version(tool, env, alone=alone)) is not None}
 
 
 def hashes(plan: AgentPlan, candidate: Path) -> dict[str, Any]:

@@ -56,7 +56,7 @@ class Launch:
         """Scan, wait for the proof, check; why the agent may not start, or None."""
         with self._timed("setup"):
             furnish(self._places.home, filled(self._plan.home_files, self._token))
-            facts = environment.describe(self._plan, self._places.candidate, self._env, alone=self._alone)
+            facts = environment.describe(self._plan, self._places.candidate, self._env)
             self._tell("environment", value=facts)
             initial = self._state()
             self._tell("initial_state", sha256=initial)
@@ -66,6 +66,8 @@ class Launch:
             proof = self._answers.expect("isolation", timeout=_PROOF_SECONDS)
         if proof.get("state") not in ("proven", "not_applicable"):
             return "isolation_not_enforced", str(proof.get("message"))
+        with self._timed("tools"):  # they are the image's own programs, and so they wait for the proof
+            self._tell("environment", value=facts | {"tools": environment.tools(self._env, alone=self._alone)})
         if leaks:
             return "leak_found", f"The sealed part's canary was found in: {', '.join(leaks[:5])}."
         with self._timed("preflight"):

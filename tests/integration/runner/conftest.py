@@ -9,7 +9,6 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -60,6 +59,11 @@ class Pod:
     launch: "subprocess.Popen[bytes] | None" = None
     record: "subprocess.Popen[bytes] | None" = None
     processes: list["subprocess.Popen[bytes]"] = field(default_factory=list)
+
+    @property
+    def errors(self) -> Path:
+        """What all containers said on standard error."""
+        return self.root.with_name("errors")
 
     def lay_out(self) -> None:
         """The image's folders and the pod's volumes."""
@@ -158,7 +162,8 @@ class Pod:
         if own:  # one process is enough, and its PID is the one to signal
             command = ["unshare", "--mount", "sh", "-c", script, str(self.root), *enter]
         base = {"PATH": "/bin:/usr/bin:/sbin:/usr/sbin", names.ENV_GATEWAY: self.gateway.url}
-        process = subprocess.Popen(command, env={**base, **names.RUNTIME_ENV, **env}, stderr=sys.stderr)
+        with self.errors.open("ab") as errors:
+            process = subprocess.Popen(command, env={**base, **names.RUNTIME_ENV, **env}, stderr=errors)
         self.processes.append(process)
         return process
 

@@ -65,6 +65,15 @@ def test_what_an_image_sets_reaches_the_agent_and_not_pid_1(pod):
     assert not [line for line in output if line.startswith(("LD_PRELOAD", "LD_AUDIT"))]
 
 
+def test_an_image_puts_no_library_into_pid_1(pod):
+    (pod.root / "etc").mkdir()
+    (pod.root / "etc/ld.so.preload").write_text("/opt/none.so\n")
+    plan(pod, sh("true"))
+
+    assert pod.run().ending == "finished"
+    assert "none.so" not in pod.errors.read_text(), "the loader obeyed /etc/ld.so.preload"
+
+
 def test_a_talker_of_100_mib_is_kept_by_head_and_tail_without_growing(pod):
     plan(pod, sh("printf head; head -c 104857600 /dev/zero; printf tail", 60), stream_keep_bytes=2_000_000)
     assert pod.fetch() == 0
@@ -329,11 +338,15 @@ def test_what_keeps_the_agent_from_starting(pod, change, ending):
 def test_an_open_way_out_means_that_the_agent_never_starts(pod):
     port = int(pod.gateway.url.rpartition(":")[2])
     plan(pod, sh("echo started"), probes=[Probe("open", "tcp", "127.0.0.1", port)])
+    tool = pod.root / "bin/git"
+    tool.write_text("#!/bin/sh\ntouch /tmp/ran\n")
+    tool.chmod(0o755)
 
     report = pod.run()
 
     assert (report.ending, report.isolation) == ("isolation_not_enforced", "failed")
     assert report.probes[0].answers == ["connected"] * 3
+    assert not (pod.root / "tmp/ran").exists(), "a program of the image ran before the proof"
     assert report.steps == [] and pod.stream("stdout") == b""
 
 
