@@ -103,6 +103,25 @@ def artifacts(
     records.artifacts(run, to, namespace, context)
 
 
+@app.command()
+def plan(
+    file: Annotated[
+        Path, typer.Argument(help="YAML file with one BenchmarkCohort; - for standard input.", metavar="COHORT.yaml")
+    ],
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the schedule's canonical bytes: their SHA-256 is the digest.")
+    ] = False,
+) -> None:
+    """Print the schedule that sealing a cohort will fix, and its digest. Needs no cluster.
+
+    The same file gives the same bytes everywhere: what is printed here is what the preregistration will hold. Exit code
+    1: the cohort can't be sealed, and every reason is printed with its field.
+    """
+    from fairtrial.cli.plan import run
+
+    raise typer.Exit(run(file, as_json=as_json))
+
+
 @app.command("scripted-provider")
 def scripted_provider(
     script: Annotated[Path, typer.Argument(help="YAML file with steps.", metavar="SCRIPT.yaml")],
