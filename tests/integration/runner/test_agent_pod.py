@@ -246,10 +246,11 @@ def wait_for(condition, seconds: float = 15.0) -> None:
 
 
 def test_a_lost_launch_still_leaves_a_snapshot_and_a_report(pod):
-    plan(pod, sh("echo work >> a.py; echo up; sleep 60"))
+    plan(pod, sh("echo work >> a.py; echo up; touch /tmp/up; sleep 60"))
     assert pod.fetch() == 0
     pod.start()
-    wait_for(lambda: started(pod))
+    wait_for((pod.root / "tmp/up").exists)
+    time.sleep(0.5)  # until launch has passed on what it was told
 
     os.kill(pod.launch_pid(), signal.SIGKILL)
     pod.launch.wait(20)
