@@ -6,6 +6,7 @@ The document is frozen with a cohort: a report prints its digest, and a changed 
 import hashlib
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal
 
 from fairtrial import documents
@@ -33,6 +34,7 @@ class Conventions:
     wilcoxon_zeros: Literal["dropped"] = "dropped"
     ties: Literal["exact"] = "exact"  # compared as rational numbers; equal is neither lower nor higher
     suite_aggregate: Literal["macro_mean"] = "macro_mean"  # of pass@k and pass^k, over tasks with enough runs
+    success_difference: Literal["wider_of_newcombe_and_task_t"] = "wider_of_newcombe_and_task_t"
     invalid_runs: Literal["excluded_and_bounded"] = "excluded_and_bounded"
     extra_valid_runs: Literal["all_scheduled"] = "all_scheduled"  # none is chosen after outcomes are known
     human_abort: Literal["not_judgeable"] = "not_judgeable"
@@ -60,7 +62,7 @@ class Conventions:
         """The canonical document."""
         return documents.dump(documents.to_json(self))
 
-    @property
+    @cached_property
     def sha256(self) -> str:
         """The digest that reports and sealed cohorts name."""
         return hashlib.sha256(self.to_bytes()).hexdigest()

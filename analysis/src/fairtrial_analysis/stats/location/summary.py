@@ -1,16 +1,16 @@
 """Median, quartiles, interquartile range and full range, and how many values they rest on. Exact.
 
-Reference: medians by statistics.median, quartiles by Hyndman and Fan's type 7. Missing values are left out and counted.
+Reference: the middle value or the mean of both, quartiles by Hyndman and Fan's type 7. Missing values are left out and
+counted.
 """
 
-import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
 from fairtrial_analysis.stats.conventions import CONVENTIONS, Conventions
 from fairtrial_analysis.stats.location.quantile import EMPTY, quantile
-from fairtrial_analysis.stats.value import Sample, Value, sample
+from fairtrial_analysis.stats.value import Number, Sample, Value, sample
 
 _QUARTER = Fraction(1, 4)
 
@@ -40,11 +40,14 @@ def summary(values: Iterable[Value] | Sample, conventions: Conventions = CONVENT
         return Summary(*counts, reason=EMPTY)
     low, high = (quantile(seen.numbers, q, conventions).value for q in (_QUARTER, 1 - _QUARTER))
     assert low is not None and high is not None
-    middle = Fraction(statistics.median(map(Fraction, seen.numbers)))
+    middle = median(seen.numbers)
     return Summary(*counts, Fraction(min(seen.numbers)), low, middle, high, Fraction(max(seen.numbers)), high - low)
 
 
-def median(values: Iterable[int | Fraction]) -> Fraction | None:
-    """The median alone, exactly; None of no values."""
-    exact = [Fraction(each) for each in values]
-    return Fraction(statistics.median(exact)) if exact else None
+def median(values: Iterable[Number]) -> Fraction | None:
+    """The median alone, exactly; None of no values. By hand: statistics.median divides integers to a float."""
+    ordered = sorted(values)
+    if not ordered:
+        return None
+    high, low = ordered[len(ordered) // 2], ordered[(len(ordered) - 1) // 2]
+    return Fraction(high) if low == high else Fraction(low + high) / 2

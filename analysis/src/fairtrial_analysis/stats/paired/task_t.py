@@ -5,6 +5,7 @@ where z over tasks rejects 8 % and a bootstrap over tasks 10 %. Of one task ther
 the width is zero and is marked degenerate.
 """
 
+import functools
 import math
 import statistics
 from collections.abc import Sequence
@@ -57,5 +58,6 @@ def t_limits(values: Sequence[float], conventions: Conventions) -> tuple[float, 
     return center - reach, center + reach, error
 
 
+@functools.lru_cache(maxsize=1024)
 def _quantile(df: int, conventions: Conventions) -> float:
     return float(stats.t.ppf(1 - float(conventions.tail), df))

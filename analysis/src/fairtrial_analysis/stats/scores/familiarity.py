@@ -1,7 +1,8 @@
 """Familiarity lift: what an agent knew of a thing by its name, from the same questions with names masked. Exact.
 
-Reference: the agent-ergonomics protocol; may be negative. The items are the same in both, so the two-by-two table of item
-outcomes is given too; the Newcombe interval treats them as independent and is wide (8 against 7 of 10: -.26 to .44).
+Reference: the agent-ergonomics protocol; may be negative. The items are the same in both, so the two-by-two table of
+item outcomes is given too; the Newcombe interval treats them as independent and is wide (8 against 7 of 10: -.26 to
+.44).
 """
 
 from collections.abc import Sequence
