@@ -43,6 +43,7 @@ class PodSettings:
     gateway_url: str
     token_seconds: int = 3600
     probes: Sequence[Probe] = ()
+    unready: str = ""  # why isolation could not be proven now, so that no agent may start
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from fairtrial_operator.stages import agent_over, evaluation_over, wait_for_crea
 
 LOOK_AGAIN_SECONDS = 60.0
 SOON_SECONDS = 1.0
+UNREADY_SECONDS = 5.0
 
 
 def decide(run: BenchmarkRun, seen: Seen, now: datetime) -> Decision:
@@ -51,6 +52,9 @@ def _decide_acceptance(run: BenchmarkRun, seen: Seen, now: datetime) -> Decision
     if run.spec.suspend and seen.agent is None and not cancelled:
         draft = Draft(run, now).say(ACCEPTED, "Unknown", Reason.SUSPENDED, "spec.suspend is true: no pod is created.")
         return write_or(run, draft, Decision())
+    if seen.settings.unready and seen.agent is None and not cancelled:
+        draft = Draft(run, now).say(ACCEPTED, "Unknown", Reason.CANARY_MISSING, seen.settings.unready)
+        return write_or(run, draft, Decision(again_after=UNREADY_SECONDS))
     if names.RUN_FINALIZER not in seen.finalizers and not deleted:
         return Decision(Hold())
     refused = seen.refused.get("agent")

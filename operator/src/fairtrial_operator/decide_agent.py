@@ -12,6 +12,7 @@ from fairtrial_operator.draft import Draft
 from fairtrial_operator.progress import Progress, progress
 from fairtrial_operator.seen import CreatePod, Decision, DeletePod, Object, Seen, WriteStatus
 from fairtrial_operator.stages import (
+    RETRY_CREATE_SECONDS,
     acknowledge_stop,
     deadlines_of,
     is_cancelled,
@@ -101,6 +102,8 @@ def _without_pod(run: BenchmarkRun, seen: Seen, now: datetime) -> Decision:
     if task is None or resource_class is None:
         # Accepted while its pod was refused, and deleted since: waiting can help, until the deadline.
         return write_or(run, draft, Decision(again_after=deadlines_of(seen).scheduling_seconds))
+    if seen.settings.unready:
+        return write_or(run, draft, Decision(again_after=RETRY_CREATE_SECONDS))
     model = run.status.provider.model if run.status.provider else None
     return Decision(CreatePod("agent", build.agent_pod(run, task, resource_class, seen.settings, model)))
 

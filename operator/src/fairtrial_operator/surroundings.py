@@ -20,6 +20,7 @@ from fairtrial_operator.settings import Settings
 log = logging.getLogger(__name__)
 CANARY_PODS = "app.kubernetes.io/component=canary"
 REFRESH_SECONDS = 60.0
+SOON_SECONDS = 5.0  # while it was never found
 
 
 class Surroundings:
@@ -28,22 +29,36 @@ class Surroundings:
     def __init__(self, kube: Kube, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
         self._kube, self._settings, self._clock = kube, settings, clock
         self._canary: tuple[Probe, ...] = ()
+        self._problem = ""
         self._looked_at: float | None = None
 
     async def pods(self) -> PodSettings:
         """The settings of a pod that is made now."""
         if self._settings.canary_service and self._due():
             try:
-                self._canary = await self._canaries()
+                self._canary, self._problem = await self._canaries() or self._canary, ""
             except FairtrialError as error:  # what was known is probed on
-                log.warning("the canary's pods can't be looked up: %s", error)
+                self._problem = f"The canary can't be looked up: {error}"
+                log.warning("%s", self._problem)
             self._looked_at = self._clock()
-        return replace(self._settings, probes=(*self._settings.probes, *self._canary)).pods
+        made = replace(self._settings, probes=(*self._settings.probes, *self._canary)).pods
+        return replace(made, unready=self._unready())
+
+    def _unready(self) -> str:
+        """A proof that never tried the canary says little: a cluster may guard its API server and nothing else."""
+        if not self._settings.canary_service or self._canary:
+            return ""
+        where = f"Service {self._settings.canary_service} in namespace {self._settings.namespace}"
+        why = self._problem or f"There is no pod of the canary yet, behind {where}."
+        find = f"kubectl --namespace {self._settings.namespace} get pods --selector {CANARY_PODS}"
+        return f"{why} No agent starts before it is there. See: {find}"
 
     def _due(self) -> bool:
-        return self._looked_at is None or self._clock() - self._looked_at > REFRESH_SECONDS
+        wait = REFRESH_SECONDS if self._canary else SOON_SECONDS
+        return self._looked_at is None or self._clock() - self._looked_at > wait
 
     async def _canaries(self) -> tuple[Probe, ...]:
+        """The canary's addresses; none while it has no pod, since nothing would answer at its Service either."""
         host, port = _address(await _service(self._kube, self._settings.namespace, self._settings.canary_service))
         page = await self._kube.list_page(PODS, selector=CANARY_PODS)
         addresses = [
@@ -52,8 +67,8 @@ class Surroundings:
             if pod["metadata"]["namespace"] == self._settings.namespace
             for address in pod["status"].get("podIPs", [])
         ]
-        pods = (Probe(f"canary-pod-{index}", "tcp", ip, port) for index, ip in enumerate(sorted(addresses)))
-        return (Probe("canary-service", "tcp", host, port), *pods)
+        pods = [Probe(f"canary-pod-{index}", "tcp", ip, port) for index, ip in enumerate(sorted(addresses))]
+        return (Probe("canary-service", "tcp", host, port), *pods) if pods else ()
 
 
 async def look_up(kube: Kube, settings: Settings) -> Settings:

@@ -43,6 +43,7 @@ class Reason:
     NAMESPACE_NOT_ENABLED = "NamespaceNotEnabled"
     POD_SECURITY_NOT_ENFORCED = "PodSecurityNotEnforced"
     NOT_SUPPORTED = "NotSupported"
+    CANARY_MISSING = "CanaryMissing"
     SUSPENDED = "Suspended"
     # AgentStarted
     WAITING_FOR_CAPACITY = "WaitingForCapacity"

@@ -185,6 +185,22 @@ def test_suspended_runs_get_no_pod_until_they_are_resumed(at: Any) -> None:
     assert isinstance(decide(make_run(), at.seen(), at.NOON).action, CreatePod)
 
 
+def test_no_agent_pod_is_made_while_its_isolation_could_not_be_proven(at: Any) -> None:
+    unready = replace(at.SETTINGS, unready="There is no pod of the canary.")
+
+    decision = decide(make_run(), at.seen(settings=unready), at.NOON)
+
+    assert say(make_run().model_copy(update={"status": status_after(decision)}), "Accepted") == (
+        "Unknown",
+        "CanaryMissing",
+    )
+    assert decide(at.accepted(), at.seen(settings=unready, agent=at.pod()), at.NOON).action is not None
+    refused = at.after(make_run(), at.seen(refused={"agent": Refused("quota", "full")}))
+    again = decide(refused, at.seen(settings=unready), at.NOON)
+    assert (again.action, again.again_after is not None) == (None, True)
+    assert not isinstance(decide(cancelled(make_run()), at.seen(settings=unready), at.NOON).action, CreatePod)
+
+
 def test_a_pod_whose_task_vanished_before_it_was_accepted_is_taken_away(at: Any) -> None:
     missing = replace(at.FOUND, task=None)
 

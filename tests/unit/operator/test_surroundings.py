@@ -5,7 +5,7 @@ from typing import Any
 
 from fairtrial_operator.kube import ApiError
 from fairtrial_operator.settings import Settings
-from fairtrial_operator.surroundings import REFRESH_SECONDS, Surroundings, look_up
+from fairtrial_operator.surroundings import REFRESH_SECONDS, SOON_SECONDS, Surroundings, look_up
 
 from fairtrial.documents import Probe
 
@@ -69,3 +69,28 @@ def test_the_gateway_is_found_by_its_service() -> None:
     named = Settings("system", IMAGE, IMAGE, "", "system", "me", gateway_service="six")
     assert asyncio.run(look_up(Cluster(), named)).gateway_url == "http://[fd00::5]:8080"  # type: ignore[arg-type]
     assert asyncio.run(look_up(Cluster(), SETTINGS)) is SETTINGS  # type: ignore[arg-type]
+
+
+def test_a_canary_that_was_never_found_is_said_and_looked_for_again_soon() -> None:
+    """A proof without it would be passed by a cluster that enforces nothing but the way to its API server."""
+    now, cluster = [0.0], Cluster("system/198.18.0.7")
+    cluster.down = True
+    surroundings = Surroundings(cluster, SETTINGS, clock=lambda: now[0])  # type: ignore[arg-type]
+
+    assert "down" in asyncio.run(surroundings.pods()).unready
+    cluster.down, cluster.pods, asked = False, (), cluster.asked
+    asyncio.run(surroundings.pods())
+    assert cluster.asked == asked, "a thousand runs at once are one question"
+    now[0] += SOON_SECONDS + 1
+    assert "no pod of the canary" in asyncio.run(surroundings.pods()).unready
+    now[0], cluster.pods = now[0] + SOON_SECONDS + 1, ("system/198.18.0.7",)
+    found = asyncio.run(surroundings.pods())
+    assert (found.unready, [one.name for one in found.probes]) == ("", ["canary-service", "canary-pod-0"])
+
+
+def test_a_canary_that_is_being_replaced_is_probed_where_it_was() -> None:
+    now, cluster = [0.0], Cluster("system/198.18.0.7")
+    surroundings = Surroundings(cluster, SETTINGS, clock=lambda: now[0])  # type: ignore[arg-type]
+    asyncio.run(surroundings.pods())
+    now[0], cluster.pods = REFRESH_SECONDS + 1, ()
+    assert [probe.host for probe in asyncio.run(surroundings.pods()).probes] == ["10.0.0.9", "198.18.0.7"]
