@@ -5,6 +5,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from fairtrial.api.base import Image, Model, Name, Rule, Sentence, Sha256, Word, matching, unique_names
+from fairtrial.api.provider import DecimalText
+from fairtrial.api.run import Category
 
 # Every metric that a rule may read. The last row are those of measurement tasks (runtime cohorts).
 Metric = Literal[
@@ -18,14 +20,13 @@ Metric = Literal[
     "peak_bytes", "clean_build_ms", "type_check_ms", "incremental_check_ms",
 ]  # fmt: skip
 
+# What is made of a metric, treatment against control. The analysis says how each is computed.
 Statistic = Literal[
-    "difference",  # treatment minus control, over the mean of the tasks' own differences
-    "ratio",  # treatment over control, as the geometric mean of the tasks' own ratios of medians
-    "pooledMedianRatio",  # of all successful runs together
-    "tasksLower",  # number of tasks in which the treatment's median is strictly lower
-    "tasksHigher",
-    "treatmentValue",  # the treatment's own value, such as a rate against a floor
-]
+    "difference", "ratio", "pooledMedianRatio", "tasksLower", "tasksHigher", "treatmentValue", "controlValue",
+    "pooledDifference", "worstCaseDifference", "medianTaskRatio", "worstLeaveOneOutRatio", "perSuccessRatio",
+    "allRunsMedianRatio", "criticalExcess", "criticalTasks", "coverage", "unjudgedRate", "differentialLossP",
+]  # fmt: skip
+Step = Literal["gates", "falseConditions", "undecidedConditions"]
 SignedDecimal = Annotated[
     str,
     Field(max_length=32),
@@ -52,9 +53,22 @@ class RuleCondition(Model):
     """The condition in a sentence."""
 
 
+class Budget(Model):
+    """The most that a runtime metric of the treatment may be, fixed before any result."""
+
+    name: Name
+    """Name of the budget, as the report shows it."""
+    metric: Metric
+    """Metric of a measurement task."""
+    maximum: DecimalText
+    """The most that it may be, in the metric's own unit, in quotes."""
+    says: Sentence = ""
+    """The budget in a sentence."""
+
+
 class DecisionRule(Model):
-    """The rule that turns results into a verdict. Gates come first: one that is not passed makes it INCONCLUSIVE. Then
-    the first condition that is false makes it NOT SUPPORTED, and one that can't be decided INCONCLUSIVE."""
+    """The rule that turns results into a verdict: a gate that is not passed makes it INCONCLUSIVE, a condition that is
+    false NOT SUPPORTED, one that can't be decided INCONCLUSIVE; in this order, if no other is given."""
 
     name: Word
     """Name of the rule, as the analysis knows it."""
@@ -73,6 +87,21 @@ class DecisionRule(Model):
         unique_names("two conditions"),
     ]
     """What must all hold for SUPPORTED."""
+    data_gates: Annotated[tuple[RuleCondition, ...], Field(max_length=32), unique_names("two data gates")] = ()
+    """What the data must be good enough for; one that does not hold makes it INCONCLUSIVE."""
+    budgets: Annotated[tuple[Budget, ...], Field(max_length=32), unique_names("two budgets")] = ()
+    """What the treatment's runtime may cost at most."""
+    runtime_required: Annotated[bool, Field(strict=True)] = False
+    """Whether nothing is supported without budgets for runtime."""
+    order: Annotated[tuple[Step, ...], Field(max_length=3)] = ("gates", "falseConditions", "undecidedConditions")
+    """In which order they are read; the first that decides, decides."""
+    critical_categories: Annotated[tuple[Category, ...], Field(max_length=13)] = (
+        "security_regression",
+        "data_migration_error",
+    )
+    """Categories of failure that count as critical."""
+    says: Sentence = ""
+    """The rule in a sentence."""
 
 
 class Analysis(Model):

@@ -6,10 +6,11 @@ follows from several together and would cost the API server too much.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 from fairtrial import names, plans
 from fairtrial.api.cohort import BenchmarkCohort, BenchmarkCohortSpec
-from fairtrial.api.decision import RuleCondition
+from fairtrial.api.decision import RuleCondition, Step
 from fairtrial.api.reading import parse
 from fairtrial.api.run import BenchmarkRun
 from fairtrial.cohort import runs
@@ -17,7 +18,7 @@ from fairtrial.cohort.differences import Difference, differences, provider_of
 from fairtrial.cohort.schedule import Entry, block_name, run_name
 from fairtrial.errors import InvalidInput
 
-_COUNTS_TASKS = ("tasksLower", "tasksHigher")
+_COUNTS_TASKS = ("tasksLower", "tasksHigher", "criticalTasks")
 
 
 @dataclass(frozen=True)
@@ -200,6 +201,12 @@ def _rule(spec: BenchmarkCohortSpec) -> Iterator[Problem]:
                 f"{condition.metric} is not among spec.constitution.primaryMetrics; a verdict rests on those only.",
             )
         yield from _threshold(field, condition, len(spec.tasks))
+    for index, gate in enumerate(rule.data_gates):
+        yield from _threshold(f"spec.decisionRule.dataGates[{index}]", gate, len(spec.tasks))
+    if sorted(rule.order) != sorted(get_args(Step)):
+        yield Problem("spec.decisionRule.order", f"must name each of {', '.join(get_args(Step))} once.")
+    if rule.runtime_required and not rule.budgets:
+        yield Problem("spec.decisionRule.budgets", "are required by runtimeRequired, and there are none.")
 
 
 def _threshold(field: str, condition: RuleCondition, tasks: int) -> Iterator[Problem]:

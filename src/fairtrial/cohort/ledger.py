@@ -6,7 +6,7 @@ thousand runs do not wait for twenty thousand objects one after the other. A pag
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -69,6 +69,7 @@ class Ledger:
     lost: dict[str, LedgerEntry] = field(default_factory=dict)  # by run
     decisions: dict[str, LedgerEntry] = field(default_factory=dict)  # by the invalid run
     replaces: dict[str, LedgerEntry] = field(default_factory=dict)  # the allowed decisions by the run that follows
+    open: dict[str, LedgerEntry] = field(default_factory=dict)  # tickets of runs that did not end yet, in order
     scheduled: int = 0  # tickets of scheduled runs, which are given in the order of the schedule
 
     def page(self, entries: Sequence[LedgerEntry], at: str) -> LedgerPage:
@@ -104,6 +105,10 @@ class Ledger:
         if entry.run in place:
             raise InvalidInput(f"{name}: holds a second {entry.kind} of {entry.run}.")
         place[entry.run] = entry
+        if entry.kind == "ticket":
+            self.open[entry.run] = entry
+        elif entry.kind in ("record", "lost"):
+            self.open.pop(entry.run, None)
         if entry.kind == "replacement" and entry.by:
             self.replaces[entry.by] = entry
         self.scheduled += entry.kind == "ticket" and entry.run not in self.replaces
@@ -115,12 +120,3 @@ def read(cohort: str, uid: str, pages: Iterable[bytes]) -> Ledger:
     for data in pages:
         made.take(data)
     return made
-
-
-def used_in_cells(ledger: Ledger, cells: Mapping[int, tuple[str, str]]) -> dict[tuple[str, str], int]:
-    """How many replacements each task and candidate was granted; `cells` by index in the schedule."""
-    used: dict[tuple[str, str], int] = {}
-    for entry in ledger.replaces.values():
-        cell = cells[entry.index]
-        used[cell] = used.get(cell, 0) + 1
-    return used

@@ -1,10 +1,13 @@
 """What keeps a cohort from being sealed, each with the field and the difference by name."""
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
+from fairtrial_analysis.rule.model import rule_of_spec
+from fairtrial_analysis.rule.vocabulary import METRICS, STATISTICS
 
 from fairtrial.api import BenchmarkCohort, parse
+from fairtrial.api.decision import Metric, Statistic, Step
 from fairtrial.cohort.acceptance import problems
 from fairtrial.errors import InvalidInput
 from fairtrial.testing import CANDIDATE_IMAGE, confirmatory, make_cohort
@@ -217,6 +220,23 @@ def test_a_condition_makes_sense(condition: Any, field: str, words: str):
 def test_a_rule_asks_for_no_more_runs_than_there_are():
     found = changed(decisionRule=rule() | {"minValidPerCell": 6})
     assert found[0].startswith("spec.decisionRule.minValidPerCell: asks for 6 valid runs")
+
+
+def test_a_rule_reads_gates_and_conditions_once_each_and_has_the_budgets_that_it_requires():
+    assert changed(decisionRule=rule() | {"order": ["gates", "gates"]})[0].startswith("spec.decisionRule.order:")
+    assert changed(decisionRule=rule() | {"runtimeRequired": True})[0].startswith("spec.decisionRule.budgets:")
+
+
+def test_the_analysis_knows_every_word_of_a_rule_and_no_other():
+    assert set(get_args(Metric)) == METRICS.keys()
+    assert set(get_args(Statistic)) == STATISTICS.keys()
+    spec = make_cohort(**confirmatory()).spec
+    read = rule_of_spec(spec.as_json()["decisionRule"], "twice", "once")
+    assert [condition.name for condition in read.conditions] == ["success-not-worse"]
+    assert (list(read.order), read.critical_categories) == (
+        list(get_args(Step)),
+        ["security_regression", "data_migration_error"],
+    )
 
 
 def test_a_rule_knows_treatment_and_control():
