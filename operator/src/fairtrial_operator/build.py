@@ -11,7 +11,7 @@ from fairtrial import names, plans
 from fairtrial.api import BenchmarkRun, BenchmarkTask, ResourceClass, quantity_value
 from fairtrial.api.base import digest
 from fairtrial.api.provider import PinnedModel
-from fairtrial.documents import AgentReport, Probe, dump
+from fairtrial.documents import AgentPlan, AgentReport, Probe, dump
 
 Object = dict[str, Any]
 
@@ -70,23 +70,19 @@ def agent_pod(
 
     `model` is what its provider pins, where the run names a provider.
     """
-    spec, deadlines = resource_class.spec, resource_class.spec.deadlines
-    access = None
-    if model is not None:
-        access = plans.GatewayAccess(settings.gateway_url, model.id, digest(model.as_json()["parameters"]))
-    elif task.spec.tool_servers:
-        access = plans.GatewayAccess(settings.gateway_url)
+    spec = resource_class.spec
+    access = _access(task, settings, model)
     plan = plans.agent_plan(run, task, resource_class, settings.probes, access)
+    before, working, ending = _agent_seconds(plan, resource_class)
     shared, channel = _shared(spec.workspace_size), _channel()
     spool = _spool(str(plan.snapshot_max_bytes + SPOOL_BYTES))
     work = _scratch("work", names.WORKSPACE_DIR, spec.workspace_size)
     home = _scratch("home", names.HOME_DIR, spec.home_size)
     tmp = _scratch("tmp", "/tmp", spec.tmp_size)  # noqa: S108 — a path in the pod
     fetch_token, record_token = _token(names.AUDIENCE_FETCH, settings), _token(names.AUDIENCE_RECORD, settings)
-    working = sum(step.wall_seconds + plan.grace_seconds for step in plan.steps)
-    working += sum(one.timeout_seconds for one in plan.preflight)
-    # Programs read their key once, at their start: it must outlast them.
-    provider_token = [_token(names.AUDIENCE_PROVIDER, settings, at_least=working + SLACK_SECONDS)] if access else []
+    # Made before the first image is pulled, and read by programs at their start: it must outlast them.
+    lasts = before + working + SLACK_SECONDS
+    provider_token = [_token(names.AUDIENCE_PROVIDER, settings, at_least=lasts)] if access else []
     collected = [home.at()] if plan.collect else []
     told = _told(settings.gateway_url, dump(plan).decode())
     fetch = _helper(
@@ -112,8 +108,6 @@ def agent_pod(
         + [token.at() for token in provider_token],
     )
     volumes = [shared, work, home, tmp, channel, spool, fetch_token, record_token, *provider_token]
-    ending = plan.grace_seconds + deadlines.snapshot_seconds + deadlines.upload_seconds
-    before = 2 * deadlines.pulling_seconds + deadlines.setup_seconds
     pod = _pod(run, names.AGENT, resource_class, volumes, ([fetch, record], agent))
     pod["metadata"]["finalizers"] = [names.POD_FINALIZER]
     pod["spec"]["activeDeadlineSeconds"] = before + working + ending + SLACK_SECONDS
@@ -181,6 +175,22 @@ def owner_of(run: BenchmarkRun) -> Object:
         "controller": True,
         "blockOwnerDeletion": True,
     }
+
+
+def _access(task: BenchmarkTask, settings: PodSettings, model: PinnedModel | None) -> plans.GatewayAccess | None:
+    """What the agent may call through the gateway, if anything."""
+    if model is not None:
+        return plans.GatewayAccess(settings.gateway_url, model.id, digest(model.as_json()["parameters"]))
+    return plans.GatewayAccess(settings.gateway_url) if task.spec.tool_servers else None
+
+
+def _agent_seconds(plan: AgentPlan, resource_class: ResourceClass) -> tuple[int, int, int]:
+    """How long an agent pod may take: until the agent starts, for preflight and agent, and for what comes after."""
+    deadlines = resource_class.spec.deadlines
+    working = sum(step.wall_seconds + plan.grace_seconds for step in plan.steps)
+    working += sum(one.timeout_seconds for one in plan.preflight)
+    ending = plan.grace_seconds + deadlines.snapshot_seconds + deadlines.upload_seconds
+    return 2 * deadlines.pulling_seconds + deadlines.setup_seconds, working, ending
 
 
 # --- parts ------------------------------------------------------------------------------------------------------------
