@@ -13,7 +13,7 @@ from fairtrial.errors import Conflict, FairtrialError
 from fairtrial.evidence.objects import ObjectStore
 from fairtrial.usage.calls import ARTIFACT
 from fairtrial_operator import events, metrics, pods
-from fairtrial_operator.cache import Object, key_of
+from fairtrial_operator.cache import Object, key_of, version_of
 from fairtrial_operator.collect import collect
 from fairtrial_operator.kube import PODS, RUNS, AlreadyExists, Forbidden, Invalid, Kube, NotFound
 from fairtrial_operator.observe import Notes, Observer
@@ -74,8 +74,8 @@ class Applier:
     def _keep(self, raw: Object) -> None:
         """The run as our write left it; gone if that was its last finalizer."""
         known = self._state.runs.get(key_of(raw))
-        if known is None or known["metadata"]["resourceVersion"] != raw["metadata"]["resourceVersion"]:
-            self._state.run_written()  # else nothing changed, and no watch will speak of it
+        if known is not None and version_of(known) < version_of(raw):
+            self._state.run_written()  # else nothing changed, or the watch was faster: it will not speak of it again
         metadata = raw["metadata"]
         if metadata.get("deletionTimestamp") and not metadata.get("finalizers"):
             self._state.runs.forget(key_of(raw))

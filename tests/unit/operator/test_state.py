@@ -1,6 +1,7 @@
 import random
 from typing import Any
 
+from fairtrial_operator.apply import Applier
 from fairtrial_operator.cache import Key
 from fairtrial_operator.health import Vitals
 from fairtrial_operator.state import State, WorkKey, namespace_key
@@ -91,3 +92,21 @@ def test_a_write_that_the_watch_of_runs_never_shows_is_a_complaint() -> None:
     assert "kopf's watch of runs" in vitals.complaints()[0]
     known.run_changed(raw(5))
     assert vitals.complaints() == []
+
+
+def test_what_the_watch_has_shown_already_is_not_waited_for() -> None:
+    """A watch may be faster than the answer to the write that it speaks of; nothing more will come then."""
+    known = State(WorkQueue(clock=lambda: 0.0, rng=random.Random(1)), clock=lambda: 0.0)
+    applier = Applier(None, None, "bucket", known, None)  # type: ignore[arg-type]
+
+    known.run_changed(raw(7))
+    applier._keep(raw(6))
+    assert known.unheard_since is None, "the watch is ahead of this answer"
+    known.run_gone(raw(8))
+    gone = raw(8)
+    gone["metadata"] |= {"deletionTimestamp": "2026-01-01T12:00:00Z", "finalizers": []}
+    applier._keep(gone)
+    assert known.unheard_since is None, "it went with this write, and the watch has said so"
+    known.run_changed(raw(9))
+    applier._keep(raw(10))
+    assert known.unheard_since is not None
