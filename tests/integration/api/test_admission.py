@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 import secrets
 from collections.abc import Callable
 from pathlib import Path
@@ -11,9 +12,16 @@ import pytest
 import yaml
 
 from fairtrial import names
-from fairtrial.api import KINDS, parse
+from fairtrial.api import KINDS, BenchmarkCohort, BenchmarkCohortStatus, CohortCounts, condition, parse
+from fairtrial.api.cohort import CONSTITUTION_LISTS, CONSTITUTION_TEXTS
+from fairtrial.api.conditions import SEALED
+from fairtrial.api.constitution import Controls
+from fairtrial.api.run import Replaced
+from fairtrial.cohort.preregistration import spec_sha256
+from fairtrial.cohort.runs import replacement_manifest, run_manifest
+from fairtrial.cohort.schedule import schedule_of
 from fairtrial.errors import InvalidInput
-from fairtrial.testing import make_finished_run, make_resource_class, make_run, make_task
+from fairtrial.testing import confirmatory, make_cohort, make_finished_run, make_resource_class, make_run, make_task
 
 ROOT = Path(__file__).parents[3]
 DIGEST = "a" * 64
@@ -55,17 +63,18 @@ def provider(namespace: str, **spec: Any) -> Object:
 
 
 def cohort(namespace: str, **spec: Any) -> Object:
-    good = {
-        "stage": "pilot",
-        "mode": "mechanism",
-        "constitution": {"question": "q"},
-        "tasks": [{"name": "task-1", "publicSha256": DIGEST, "sealedSha256": DIGEST}],
-        "candidates": [candidate(), candidate(name="other")],
-        "repetitions": 5,
-        "schedule": {"seed": 1},
-        "execution": {"resourceClassName": "small"},
-    }
-    return envelope("BenchmarkCohort", fresh(), namespace, good | spec)
+    return envelope("BenchmarkCohort", fresh(), namespace, make_cohort().as_json()["spec"] | spec)
+
+
+def confirmatory_cohort(namespace: str, **spec: Any) -> Object:
+    good = make_cohort(**confirmatory()).as_json()["spec"]
+    merged = {key: good[key] | spec.pop(key) for key in ("constitution", "controls") if key in spec}
+    return cohort(namespace, **good | merged | spec)
+
+
+def rule(**condition: Any) -> Object:
+    made = confirmatory()["decisionRule"]
+    return {"decisionRule": made | {"conditions": [made["conditions"][0] | condition]}}
 
 
 def fresh() -> str:
@@ -77,6 +86,19 @@ def candidate(**changes: Any) -> Object:
     return made | changes
 
 
+def empty(path: str) -> Any:
+    return [] if path.split(".")[1] in CONSTITUTION_LISTS else ""
+
+
+def two_conditions() -> Object:
+    made: Object = confirmatory()["decisionRule"]
+    return made | {"conditions": made["conditions"] * 2}
+
+
+MUST_BE_STATED = [
+    *(f"constitution.{key}" for key in (*CONSTITUTION_TEXTS, *CONSTITUTION_LISTS)),
+    *(f"controls.{info.alias}" for info in Controls.model_fields.values()),
+]
 STEP = {"name": "one", "prompt": "x", "wallSeconds": 1}
 CHECK = {"name": "one", "argv": ["true"], "expectExit": [0]}
 NAMED = {"name": "x" * 53}
@@ -174,6 +196,61 @@ BAD_INPUTS: dict[str, tuple[Callable[[str], Object], str, str]] = {
         "spec.stage",
         "decisionRule and analysis must be set",
     ),
+    **{
+        f"confirmatory without {path}": (
+            lambda ns, path=path: confirmatory_cohort(ns, **{path.split(".")[0]: {path.split(".")[1]: empty(path)}}),  # type: ignore[misc]
+            f"spec.{path}",
+            f"{path} must be stated if stage is confirmatory",
+        )
+        for path in MUST_BE_STATED
+    },
+    "one repetition in a confirmatory cohort": (
+        lambda ns: confirmatory_cohort(ns, repetitions=1),
+        "spec.repetitions",
+        "at least 5 if stage is confirmatory",
+    ),
+    "one candidate in a confirmatory cohort": (
+        lambda ns: confirmatory_cohort(ns, candidates=[candidate()]),
+        "spec.candidates",
+        "at least two if stage is confirmatory",
+    ),
+    "rule without conditions": (
+        lambda ns: confirmatory_cohort(ns, decisionRule={"name": "r", "conditions": []}),
+        "spec.decisionRule.conditions",
+        "at least one condition",
+    ),
+    "threshold as a word": (
+        lambda ns: confirmatory_cohort(ns, **rule(threshold="a bit")),
+        "spec.decisionRule.conditions[0].threshold",
+        "decimal number in quotes",
+    ),
+    "condition twice": (
+        lambda ns: confirmatory_cohort(ns, decisionRule=two_conditions()),
+        "spec.decisionRule.conditions",
+        "two conditions share a name",
+    ),
+    "task twice": (
+        lambda ns: cohort(ns, tasks=[{"name": "t", "publicSha256": DIGEST, "sealedSha256": DIGEST}] * 2),
+        "spec.tasks",
+        "two tasks share a name",
+    ),
+    "no tasks": (lambda ns: cohort(ns, tasks=[]), "spec.tasks", "at least one task"),
+    "empty arm": (lambda ns: cohort(ns, candidates=[]), "spec.candidates", "at least one candidate"),
+    "gate twice": (
+        lambda ns: cohort(ns, gates=[{"name": "g", "says": "x"}] * 2),
+        "spec.gates",
+        "two gates share a name",
+    ),
+    "evidence without an address": (
+        lambda ns: cohort(ns, gates=[{"name": "g", "says": "x", "evidence": [{"uri": "here", "sha256": DIGEST}]}]),
+        "spec.gates[0].evidence[0].uri",
+        "an address with a scheme",
+    ),
+    "more runs than a cohort holds": (
+        lambda ns: cohort(ns, repetitions=1000, candidates=[candidate(name=f"c{n}") for n in range(11)]),
+        "spec.repetitions",
+        "at most 20000 runs",
+    ),
     "candidate twice": (
         lambda ns: cohort(ns, candidates=[candidate(), candidate()]),
         "spec.candidates",
@@ -201,7 +278,75 @@ def test_the_command_line_refuses_the_same_with_the_same_sentence(name: str):
     assert way_out in str(caught.value)
 
 
-@pytest.mark.parametrize("make", [run, task, cohort, provider, lambda _: resource_class()])
+# What the schema itself refuses: the server and pydantic say so in words of their own.
+BAD_COHORTS: dict[str, tuple[Object, str, str]] = {
+    "a seed that is text": ({"schedule": {"seed": "7"}}, "spec.schedule.seed", "must be of type integer"),
+    "a seed that is no integer": ({"schedule": {"seed": 7.5}}, "spec.schedule.seed", "must be of type integer"),
+    "an unknown metric": (rule(metric="joy"), "spec.decisionRule.conditions[0].metric", "Unsupported value"),
+    "an unknown mode": ({"mode": "paired"}, "spec.mode", "Unsupported value"),
+    "an unknown algorithm": ({"schedule": {"seed": 1, "algorithm": "v2"}}, "spec.schedule.algorithm", "Unsupported"),
+    "a reason nobody preregisters": ({"replacement": {"reasons": ["unknown"]}}, "spec.replacement.reasons[0]", "Unsup"),
+    "no repetition": ({"repetitions": 0}, "spec.repetitions", "greater than or equal to 1"),
+    "an amendment without a reason": ({"amends": {"name": "old"}}, "spec.amends.reason", "Required value"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_COHORTS)
+def test_a_cohort_that_does_not_fit_the_schema_is_refused_with_its_field(kubectl: Any, bench: str, name: str):
+    change, field, said = BAD_COHORTS[name]
+    made = cohort(bench, **change)
+
+    answer = kubectl.try_("create", "--dry-run=server", "-f", "-", stdin=made)
+
+    assert answer.code != 0
+    assert field in answer.err
+    assert said in answer.err
+    with pytest.raises(InvalidInput, match=re.escape(field)):
+        parse(KINDS["BenchmarkCohort"], made)
+
+
+def test_the_largest_cohort_is_accepted(kubectl: Any, bench: str):
+    tasks = [{"name": f"t{n}", "publicSha256": f"{n:064x}", "sealedSha256": DIGEST} for n in range(250)]
+    arms = [candidate(name=f"c{n}") for n in range(16)]
+    made = cohort(bench, tasks=tasks, candidates=arms)  # 20,000 runs
+    kubectl("create", "-f", "-", stdin=made)
+    assert patch(kubectl, bench, made, {"seal": True}).code == 0
+
+
+def test_cohorts_of_one_name_in_two_namespaces_are_two(kubectl: Any, bench: str, new_namespace: Callable[..., str]):
+    other = new_namespace(**{names.NAMESPACE_LABEL: "integration"})
+    for namespace in (bench, other):
+        made = cohort(namespace)
+        kubectl("create", "-f", "-", stdin=made | {"metadata": {"name": "twin", "namespace": namespace}})
+    assert kubectl.get("bcohort", "twin", "-n", other)["metadata"]["namespace"] == other
+
+
+@pytest.mark.parametrize("make", [cohort, confirmatory_cohort])
+def test_a_cohort_read_from_the_server_is_what_was_planned(kubectl: Any, bench: str, make: Any):
+    """The defaults that the server fills in are those of the models: both seal the same spec, and plan the same."""
+    made = make(bench)
+    kubectl("create", "-f", "-", stdin=made)
+    read = parse(BenchmarkCohort, kubectl.get("bcohort", made["metadata"]["name"], "-n", bench))
+    written = parse(BenchmarkCohort, made)
+    assert spec_sha256(read) == spec_sha256(written)
+    assert schedule_of(read).to_bytes() == schedule_of(written).to_bytes()
+
+
+def test_a_scheduled_run_is_accepted(kubectl: Any, bench: str):
+    made = cohort(bench)
+    kubectl("create", "-f", "-", stdin=made)
+    read = parse(BenchmarkCohort, kubectl.get("bcohort", made["metadata"]["name"], "-n", bench))
+    entry = schedule_of(read).entries[0]
+    scheduled = run_manifest(read, entry, preregistration_sha256=DIGEST)
+    kubectl("create", "-f", "-", stdin=scheduled)
+    first = kubectl.get("brun", entry.run, "-n", bench)["metadata"]
+    replacement = replacement_manifest(read, entry, Replaced(name=entry.run, uid=first["uid"]), 1)
+    kubectl("create", "-f", "-", stdin=replacement)
+    listed = kubectl("get", "brun", "-n", bench, "-l", f"{names.COHORT_LABEL}={read.metadata.name}", "-o", "name")
+    assert len(listed.split()) == 2
+
+
+@pytest.mark.parametrize("make", [run, task, cohort, confirmatory_cohort, provider, lambda _: resource_class()])
 def test_good_input_is_accepted_by_both(kubectl: Any, bench: str, make: Any):
     made = make(bench)
     kubectl("create", "--dry-run=server", "-f", "-", stdin=made)
@@ -315,12 +460,57 @@ def test_a_cohort_can_be_edited_until_it_is_sealed(kubectl: Any, bench: str):
     made = cohort(bench)
     kubectl("create", "-f", "-", stdin=made)
     assert patch(kubectl, bench, made, {"repetitions": 6}).code == 0
-    assert patch(kubectl, bench, made, {"seal": True, "amends": {"name": "old"}}).code == 0
-    for change, field in (({"repetitions": 7}, "repetitions"), ({"seal": False}, "seal"), ({"amends": None}, "amends")):
+    amends = {"name": "old", "reason": "A typo in the question."}
+    assert patch(kubectl, bench, made, {"seal": True, "amends": amends}).code == 0
+    changes: list[tuple[Object, str]] = [
+        ({"repetitions": 7}, "repetitions"),
+        ({"seal": False}, "seal"),
+        ({"amends": None}, "amends"),
+        ({"stage": "confirmatory"}, "stage"),
+        ({"constitution": {"permittedClaim": "All."}}, "constitution"),
+        ({"treatment": None}, "treatment"),
+        ({"controls": {"model": "another"}}, "controls"),
+        ({"gates": [{"name": "late", "says": "x"}]}, "gates"),
+        ({"tasks": list(reversed(made["spec"]["tasks"]))}, "tasks"),
+        ({"candidates": list(reversed(made["spec"]["candidates"]))}, "candidates"),
+        ({"schedule": {"seed": 2}}, "schedule"),
+        ({"execution": {"parallelism": 99}}, "execution"),
+        ({"replacement": {"maxPerCell": 9}}, "replacement"),
+        (rule(), "decisionRule"),
+        ({"analysis": {"version": "2", "image": f"a@sha256:{DIGEST}"}}, "analysis"),
+    ]
+    for change, field in changes:
         answer = patch(kubectl, bench, made, change)
         assert answer.code != 0
         assert f"{field} can't change once it is sealed" in answer.err
     assert patch(kubectl, bench, made, {"suspend": True}).code == 0
+
+
+def test_a_status_of_any_cohort_is_kept_whole_and_shown(kubectl: Any, bench: str):
+    made = cohort(bench)
+    kubectl("create", "-f", "-", stdin=made)
+    counts = CohortCounts(scheduled=20, replacements=1, pending=5, running=4, passed=7, failed=3, invalid=2)
+    status = BenchmarkCohortStatus(
+        observed_generation=1,
+        conditions=(condition(SEALED, "True", "Stored", generation=1, now="2026-01-01T12:00:00Z"),),
+        phase="Running",
+        preregistration_uri="s3://evidence/preregistration.json",
+        preregistration_sha256=DIGEST,
+        schedule_sha256=DIGEST,
+        counts=counts,
+        next_index=16,
+        progress="12/21",
+        eta="25m",
+    ).as_json()
+    name = made["metadata"]["name"]
+    target = ("bcohort", name, "-n", bench, "--subresource=status", "--type=merge")
+    kubectl("patch", *target, "-p", json.dumps({"status": status}))
+
+    assert kubectl.get("bcohort", name, "-n", bench)["status"] == status
+    head, line = kubectl("get", "bcohort", name, "-n", bench).splitlines()
+    assert head.split() == ["NAME", "STAGE", "SEALED", "PHASE", "PROGRESS", "PASSED", "FAILED", "INVALID", "ETA", "AGE"]
+    assert line.split()[1:9] == ["pilot", "True", "Running", "12/21", "7", "3", "2", "25m"]
+    kubectl("wait", "bcohort", name, "-n", bench, "--for=condition=Sealed", "--timeout=5s")
 
 
 # --- reading ----------------------------------------------------------------------------------------------------------
