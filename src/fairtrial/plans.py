@@ -12,7 +12,9 @@ from fairtrial import names
 from fairtrial.api import BenchmarkRun, BenchmarkTask, ResourceClass, quantity_value
 from fairtrial.api import adapter as adapters
 from fairtrial.api.base import digest
+from fairtrial.api.candidate import Candidate
 from fairtrial.documents import AgentPlan, AgentReport, EvaluationPlan, Preflight, Probe, RunIdentity, Step, dump
+from fairtrial.errors import InvalidInput
 
 # The plan travels in an environment variable; Linux takes no string longer than 128 KiB at exec.
 PLAN_MAX_BYTES = 120 * 1024
@@ -58,7 +60,7 @@ def agent_plan(
         steps=steps(run, task, values),
         candidate_files=dict(candidate.files),
         env={variable.name: fill(variable.value, values) for variable in candidate.env},
-        home_files={path: fill(text, values) for path, text in candidate.home_files.items()},
+        home_files=home_files(candidate, values),
         collect=list(candidate.collect),
         adapter=adapter_plan(run, access),
         preflight=[
@@ -74,6 +76,14 @@ def agent_plan(
         fetch_seconds=fetch_seconds(resource_class),
         limits={"cpu": limits.cpu, "memory": limits.memory, "ephemeral-storage": limits.ephemeral_storage},
     )
+
+
+def home_files(candidate: Candidate, values: Mapping[str, str]) -> dict[str, str]:
+    """The files of the agent's home folder; InvalidInput where one of them would have to be a folder as well."""
+    for path in candidate.home_files:
+        if any(other.startswith(f"{path}/") for other in candidate.home_files):
+            raise InvalidInput(f"homeFiles[{path!r}] is a file and a folder.", next_move="Rename one of them.")
+    return {path: fill(text, values) for path, text in candidate.home_files.items()}
 
 
 def adapter_plan(run: BenchmarkRun, access: GatewayAccess | None) -> dict[str, Any] | None:

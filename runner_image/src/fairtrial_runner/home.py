@@ -23,6 +23,11 @@ def filled(texts: Mapping[str, str], token: str) -> dict[str, str]:
     return {key: text.replace(names.MODEL_TOKEN, token) for key, text in texts.items()}
 
 
+def with_key(texts: Mapping[str, str]) -> set[str]:
+    """Those of the texts that the key is filled into. Pure."""
+    return {name for name, text in texts.items() if names.MODEL_TOKEN in text}
+
+
 def furnish(home: Path, files: Mapping[str, str]) -> None:
     """Write the candidate's files into its home, which nobody else has written to yet."""
     for name, text in files.items():

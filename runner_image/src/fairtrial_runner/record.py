@@ -25,6 +25,7 @@ from fairtrial_runner import isolation
 from fairtrial_runner.account import Account
 from fairtrial_runner.diff import write_diff
 from fairtrial_runner.events import EventWriter
+from fairtrial_runner.home import with_key
 from fairtrial_runner.places import Places
 from fairtrial_runner.streams import StreamKeeper
 from fairtrial_runner.uploads import ArtifactStore, Uploads
@@ -186,14 +187,21 @@ class Recorder:
     def _collect(self) -> None:
         """Archive those files of the agent's home that the candidate names; what is missing is no fault."""
         file = self._places.spool / "collected.tar"
+        named = matcher(self._plan.collect)
+        keys = sorted(path for path in with_key(self._plan.home_files) if named(path))
         try:
             with file.open("wb") as sink:
-                wanted = matcher(self._plan.collect)
-                taken = archive.snapshot(self._places.home, sink, max_bytes=_COLLECTED_BYTES, wanted=wanted)
+                taken = archive.snapshot(
+                    self._places.home,
+                    sink,
+                    max_bytes=_COLLECTED_BYTES,
+                    wanted=lambda path: named(path) and path not in keys,
+                )
         except (OSError, FairtrialError) as error:
             self._account.environment["collected"] = {"error": f"{type(error).__name__}: {error}"}
             return
-        skipped = [printable(line) for line in taken.skipped[:_SKIPPED_SHOWN]]
+        skipped = [f"{path}: holds the key for model calls" for path in keys]
+        skipped += [printable(line) for line in taken.skipped[:_SKIPPED_SHOWN]]
         self._account.environment["collected"] = {"files": taken.files, "skipped": skipped}
         if taken.files:
             self._events.keep_collected(file)

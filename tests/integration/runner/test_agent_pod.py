@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from fairtrial_runner.testing import TOKEN
 
 from fairtrial import archive, names
 from fairtrial.documents import Preflight, Probe, Step
@@ -72,6 +73,17 @@ def test_an_image_puts_no_library_into_pid_1(pod):
 
     assert pod.run().ending == "finished"
     assert "none.so" not in pod.errors.read_text(), "the loader obeyed /etc/ld.so.preload"
+
+
+def test_a_home_file_that_holds_the_key_is_not_collected(pod):
+    files = {".tool/config": "key={modelToken}", ".tool/other": "no key"}
+    plan(pod, sh("cat $HOME/.tool/config; echo log > $HOME/.tool/log"), home_files=files, collect=[".tool/**"])
+
+    report = pod.run()
+
+    assert pod.stream("stdout") == f"key={TOKEN}".encode()
+    assert set(archive.index(write(pod, "agent/collected.tar"))) == {".tool/log", ".tool/other"}
+    assert report.environment["collected"] == {"files": 2, "skipped": [".tool/config: holds the key for model calls"]}
 
 
 def test_a_talker_of_100_mib_is_kept_by_head_and_tail_without_growing(pod):

@@ -201,6 +201,17 @@ def test_no_agent_pod_is_made_while_its_isolation_could_not_be_proven(at: Any) -
     assert not isinstance(decide(cancelled(make_run()), at.seen(settings=unready), at.NOON).action, CreatePod)
 
 
+def test_home_files_that_can_not_all_be_there_are_refused(at: Any) -> None:
+    run = make_run(candidate={"homeFiles": {".tool": "a file", ".tool/settings.json": "in a folder"}})
+
+    status = status_after(decide(run, at.seen(), at.NOON))
+
+    found = find_condition(status.conditions, "Accepted")
+    assert found is not None
+    assert (found.status, found.reason) == ("False", "CandidateUnusable")
+    assert "homeFiles['.tool'] is a file and a folder" in found.message
+
+
 def test_a_pod_whose_task_vanished_before_it_was_accepted_is_taken_away(at: Any) -> None:
     missing = replace(at.FOUND, task=None)
 
