@@ -23,6 +23,7 @@ SESSION_HEADERS = (
 )
 SESSION_VALUE_MAX = 200
 TOOL = "tool"  # as the wire of a call that went to a tool server
+FORWARDED = "forwarded"  # the note after which the provider has its part in how the exchange ends
 _EXCHANGE = re.compile(r"[0-9]{13}-[0-9a-f]{8}")
 
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 from fairtrial.journal.summary import Exchange, Leak
 from fairtrial.usage import money
-from fairtrial.usage.counters import Total, add
+from fairtrial.usage.counters import NOT_FORWARDED, Total, add
 from fairtrial.wires.outage import Answer, outage
 
 ARTIFACT = "model/calls.json"
@@ -88,7 +88,7 @@ def summarise(
     """The document for `pages`, which holds each exchange's page and the SHA-256 of it as stored, by its name."""
     ordered = [(name, *pages[name]) for name in sorted(pages)]
     exchanges = [exchange for _, exchange, _ in ordered]
-    forwarded = [one for one in exchanges if one.ending != "refused"]
+    forwarded = [one for one in exchanges if one.ending != "refused" and one.usage.reason != NOT_FORWARDED]
     generating = [one for one in forwarded if one.kind == "generate"]
     costs = (money.cost(one.usage, prices, one.answered_model or one.requested_model or model) for one in forwarded)
     out = outage([_answer(one) for one in sorted(exchanges, key=_end)])

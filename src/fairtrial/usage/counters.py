@@ -24,6 +24,8 @@ SEVERAL = "several_reasons"
 CUT = "cut_before_final_usage"
 NO_FINAL = "no_final_usage"  # the answer came to its end, and its usage had been told before that
 
+NOT_FORWARDED = "not_forwarded"  # the call ended before the provider was asked
+
 NAMES = ("all_input", "uncached_input", "cached_input", "cache_write", "output", "reasoning", "total")
 
 State = Literal["complete", "incomplete", "absent", "not_applicable"]

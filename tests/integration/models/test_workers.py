@@ -6,7 +6,7 @@ import signal
 from pathlib import Path
 
 import pytest
-from fairtrial_gateway.models.recording import Recording
+from fairtrial_gateway.models.recording import Recording, request_head
 from fairtrial_gateway.models.spool import Spool
 from fairtrial_gateway.models.storing import Ended
 from fairtrial_gateway.models.workers import NotStoredNow, Process
@@ -26,8 +26,7 @@ def recorded(folder: Path, number: int) -> Ended:
     """An exchange that is over, whose answer holds a secret."""
     name = f"170000000000{number}-0badcafe"
     started = Started(name, RUN, "p", "openaiChat", "/v1/chat/completions", "2026-01-01T12:00:00.000Z")
-    recording = Recording(Spool(folder, 10**6), started)
-    recording.request_head("POST", "/", "1.1", [])
+    recording = Recording(Spool(folder, 10**6), started, request_head("POST", "/", "1.1", []))
     recording.response_head(200, "", "1.1", [])
     recording.response_body(b"x" + SECRET)
     page = Exchange(name, RUN, "p", "openaiChat", "/", "2026-01-01T12:00:00.000Z", "complete")

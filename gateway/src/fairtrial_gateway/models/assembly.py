@@ -48,7 +48,7 @@ class ModelCalls:
         self.upstream = Upstream(settings)
         self.budgets = Budgets(store, layout)
         self.providers = Providers(api, settings.provider_ttl)
-        self.lifecycle = Lifecycle(self.spool, self.uploads, self.measures)
+        self.lifecycle = Lifecycle(self.spool, self.uploads, self.measures, settings.run_calls)
         self.proxy = Proxy(settings, self.lifecycle, self.upstream, self.budgets)
         self.tools = ToolCalls(self.proxy, self.upstream, servers_of(settings.tool_servers))
         self._tasks: list[asyncio.Task[None]] = []

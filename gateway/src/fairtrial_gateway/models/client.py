@@ -7,6 +7,7 @@ from aiohttp import web
 from multidict import CIMultiDict
 
 from fairtrial.wires.headers import end_to_end
+from fairtrial_gateway.models.failures import Cut
 from fairtrial_gateway.models.upstream import Answer, text
 
 EXACT = web.RequestKey("exact", frozenset)  # names of the headers that the provider sent
@@ -35,7 +36,11 @@ class Client:
         self.request[EXACT] = frozenset(name.lower() for name in headers)
         response = web.StreamResponse(status=answer.status, reason=answer.reason, headers=headers)
         self._response = response
-        await self._unless_gone(lambda: response.prepare(self.request))
+        try:
+            await self._unless_gone(lambda: response.prepare(self.request))
+        except ValueError as error:
+            del self.request[EXACT]
+            raise Cut("The head of the provider's answer holds characters that no head may.") from error
         return response
 
     async def write(self, chunk: bytes) -> None:

@@ -6,10 +6,10 @@ from typing import Protocol
 
 from aiohttp import web
 
-from fairtrial.journal.exchange import TOOL, session_of
+from fairtrial.journal.exchange import FORWARDED, TOOL, session_of
 from fairtrial.journal.summary import Ending, Exchange
 from fairtrial.secrets.redact import redact_target
-from fairtrial.usage.counters import State, Usage, unavailable
+from fairtrial.usage.counters import NOT_FORWARDED, State, Usage, unavailable
 from fairtrial.wires import BY_NAME
 from fairtrial.wires.base import Call, Reader, RequestFacts, ResponseFacts
 from fairtrial_gateway.logs import say
@@ -58,6 +58,7 @@ class Live:
     answer_headers: list[tuple[bytes, bytes]] = field(default_factory=list)
     request_bytes: int = 0
     response_bytes: int = 0
+    forwarded: bool = False
     queued_ms: int = 0
     ttfb_ms: int | None = None
     ttlb_ms: int | None = None
@@ -65,6 +66,11 @@ class Live:
     refusal: str = ""
     message: str = ""
     response: web.StreamResponse | None = None  # what the server finishes, once there is one
+
+    def forward(self) -> None:
+        """From here on the call is the provider's too."""
+        self.forwarded = True
+        self.recording.note(FORWARDED)
 
     def answered(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
         """The head of the provider's answer has come."""
@@ -135,8 +141,8 @@ class Live:
 
     def _usage(self, found: ResponseFacts | None) -> Usage:
         semantics = self.peer.semantics
-        if self.ending == "refused" or self.peer.wire == TOOL:
-            why = "refused" if self.ending == "refused" else TOOL
+        if not self.forwarded or self.peer.wire == TOOL:
+            why = "refused" if self.ending == "refused" else TOOL if self.peer.wire == TOOL else NOT_FORWARDED
             return Usage("not_applicable", why, unavailable(why, semantics))
         if found is None:
             return Usage("absent", self.ending, unavailable(self.ending, semantics))

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import secrets
 import time
+from collections import Counter
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
 from typing import Any
@@ -20,7 +21,7 @@ from fairtrial_gateway.models.exchange import Declined, Dialect, Live, journal_p
 from fairtrial_gateway.models.failures import AgentGone, ProviderFailure
 from fairtrial_gateway.models.measures import Measures
 from fairtrial_gateway.models.parties import Peer
-from fairtrial_gateway.models.recording import Recording
+from fairtrial_gateway.models.recording import Recording, request_head
 from fairtrial_gateway.models.spool import Spool, SpoolFull
 from fairtrial_gateway.models.uploads import Uploads
 
@@ -30,9 +31,15 @@ _STATUS = {"upstream_silent": 504, "gateway_cut": 503}
 class Lifecycle:
     """Begins and ends the records of calls."""
 
-    def __init__(self, spool: Spool, uploads: Uploads, measures: Measures) -> None:
+    def __init__(self, spool: Spool, uploads: Uploads, measures: Measures, calls_of_a_run: int) -> None:
         self._spool, self._uploads, self.measures = spool, uploads, measures
-        self.under_way = 0
+        self._open: Counter[str] = Counter()  # by the run's UID
+        self._most = calls_of_a_run
+
+    @property
+    def under_way(self) -> int:
+        """How many calls are under way."""
+        return self._open.total()
 
     def begin(
         self,
@@ -46,7 +53,9 @@ class Lifecycle:
     ) -> Live:
         """Begin a record; `Declined` where there is no room for one."""
         if self._spool.full:
-            raise Declined(503, "spool_full", "The gateway cannot record more calls now.", retry_after=10)
+            raise _spool_full()
+        if self._open[run.uid] >= self._most:
+            raise Declined(429, "too_many_calls", f"A run may have {self._most} calls open.", retry_after=5)
         now = datetime.now(UTC)
         started = Started(
             exchange=exchange_id(int(now.timestamp() * 1000), secrets.token_bytes(4)),
@@ -57,24 +66,27 @@ class Lifecycle:
             started_at=now.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             cohort=cohort,
         )
-        recording = Recording(self._spool, started)
-        self._uploads.began(started, recording.file.path)
         version = request.version
-        live = Live(peer, dialect, call, target, request, recording)
-        recording.request_head(request.method, target, f"{version.major}.{version.minor}", request.raw_headers)
-        return live
+        asked = request_head(request.method, target, f"{version.major}.{version.minor}", request.raw_headers)
+        try:
+            recording = Recording(self._spool, started, asked)
+        except SpoolFull as error:
+            raise _spool_full() from error
+        self._uploads.began(started, recording.file.path)
+        return Live(peer, dialect, call, target, request, recording)
 
     async def run(
         self, live: Live, work: Coroutine[Any, Any, None], on_page: Callable[[Exchange], None]
     ) -> web.StreamResponse:
         """Do the work of a call; its answer, and in any case its page."""
-        began = time.monotonic()
-        self.under_way += 1
+        began, run = time.monotonic(), live.recording.started.run.uid
+        self._open[run] += 1
         self.measures.begun()
         try:
             return await _answered(live, work)
         finally:
-            self.under_way -= 1
+            self._open[run] -= 1
+            self._open += Counter()  # drops zeros
             page = live.finish()
             on_page(page)
             live.recording.ended(page)
@@ -99,19 +111,24 @@ async def _answered(live: Live, work: Coroutine[Any, Any, None]) -> web.StreamRe
     except SpoolFull as error:
         live.end("gateway_cut", str(error))
         if live.response is None:
-            return own_answer(live, Declined(503, "spool_full", str(error), retry_after=10))
+            return own_answer(live, _spool_full())
     except asyncio.CancelledError:
         live.end("gateway_restarted", "The gateway was told to end.")
         raise
     except Exception as error:  # noqa: BLE001 — the agent gets an answer, the journal an end, the log a trace
         told = _unexpected(error)
-        if live.response is None:
-            live.end("refused", told.message, told.refusal)
-            return own_answer(live, told)
         live.end("gateway_cut", told.message)
+        if live.response is None:
+            if not live.forwarded:
+                live.end("refused", told.message, told.refusal)
+            return own_answer(live, told)
     if live.ending != "complete" and live.request.transport:
         live.request.transport.close()  # after what was sent: nobody may take it for the whole answer
     return live.response or web.Response(status=400)
+
+
+def _spool_full() -> Declined:
+    return Declined(503, "spool_full", "The gateway cannot record more calls now.", retry_after=10)
 
 
 def _unexpected(error: Exception) -> Declined:

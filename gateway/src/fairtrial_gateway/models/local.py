@@ -54,7 +54,9 @@ class LocalModels:
         spool = Spool(settings.spool_path, settings.spool_bytes)
         uploads = Uploads(spool, Threads(Storing(self._sink, layout), settings.uploads), settings.uploads)
         upstream, budgets = Upstream(settings), Budgets(self._sink, layout)
-        self._proxy = Proxy(settings, Lifecycle(spool, uploads, Measures(Metrics())), upstream, budgets)
+        self._proxy = Proxy(
+            settings, Lifecycle(spool, uploads, Measures(Metrics()), settings.run_calls), upstream, budgets
+        )
         app = web.Application()
         app.router.add_route("*", names.MODEL_PATH + "/{path:.*}", self._call)
         app.on_response_prepare.append(without_defaults)

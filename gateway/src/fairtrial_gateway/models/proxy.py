@@ -68,11 +68,12 @@ class Proxy:
                 _check_budget(party, ledger)
                 if client.gone:
                     raise AgentGone("The agent went away before its call was forwarded.")
+                call = forwarded(live, party.provider, body)
                 ledger.spent[live.recording.started.exchange] = Spent()
-                live.recording.note("forwarded")
-                sending = asyncio.create_task(self._upstream.send(forwarded(live, party.provider, body)))
+                live.forward()
+                sending = asyncio.create_task(self._upstream.send(call))
                 answer = await relay.first_byte(sending)
-                del body, sending
+                del body, call, sending
                 await held.aclose()
                 try:
                     await relay.answer(answer)

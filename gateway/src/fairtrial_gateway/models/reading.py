@@ -8,7 +8,7 @@ from typing import Literal
 
 from fairtrial import documents
 from fairtrial.journal import summary
-from fairtrial.journal.exchange import RequestHead, ResponseHead, Started
+from fairtrial.journal.exchange import FORWARDED, RequestHead, ResponseHead, Started
 from fairtrial.journal.frames import Frame, FrameReader, Kind, Stop
 from fairtrial.journal.summary import Exchange, Leak, Scan
 from fairtrial.secrets.scan import Scanner
@@ -29,6 +29,7 @@ class Told:
     request: RequestHead | None = None
     request_whole: bool = False
     request_bytes: int = 0
+    forwarded: bool = False
     response: ResponseHead | None = None
     response_ms: int | None = None
     response_whole: bool = False
@@ -49,6 +50,8 @@ class Told:
                 self.request_bytes += len(frame.payload)
             case Kind.REQUEST_END:
                 self.request_whole = True
+            case Kind.NOTE:
+                self.forwarded |= frame.payload == FORWARDED.encode()
             case Kind.RESPONSE_HEAD:
                 self.response = documents.load(ResponseHead, frame.payload, name="response head")
                 self.response_ms = frame.ms

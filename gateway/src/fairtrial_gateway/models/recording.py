@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from fairtrial import documents
 from fairtrial.journal import summary
@@ -18,21 +18,21 @@ RawHeaders = Iterable[tuple[bytes, bytes]]
 class Recording:
     """Frames with the milliseconds since the exchange began. Credentials in heads are replaced here, and only here."""
 
-    def __init__(self, spool: Spool, started: Started, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, spool: Spool, started: Started, asked: RequestHead) -> None:
         self.started = started
-        self._clock, self._began = clock, clock()
+        self._began = time.monotonic()
         self.file: SpoolFile = spool.create(started.exchange)
-        self.file.append(Kind.STARTED, 0, documents.dump(started))
+        try:
+            self.file.append(Kind.STARTED, 0, documents.dump(started))
+            self.file.append(Kind.REQUEST_HEAD, 0, documents.dump(asked))
+        except SpoolFull:
+            self.file.discard()
+            raise
 
     @property
     def ms(self) -> int:
         """Milliseconds since the exchange began."""
-        return int((self._clock() - self._began) * 1000)
-
-    def request_head(self, method: str, target: str, http_version: str, headers: RawHeaders) -> None:
-        """What the agent asks."""
-        head = RequestHead(method, redact_target(target), http_version, _redacted(headers))
-        self.file.append(Kind.REQUEST_HEAD, self.ms, documents.dump(head))
+        return int((time.monotonic() - self._began) * 1000)
 
     def request_body(self, chunk: bytes) -> None:
         """The next bytes of the request's body."""
@@ -71,6 +71,11 @@ class Recording:
         with contextlib.suppress(SpoolFull):
             self.file.append(Kind.ENDED, self.ms, summary.dump(page), always=True)
         self.file.close()
+
+
+def request_head(method: str, target: str, http_version: str, headers: RawHeaders) -> RequestHead:
+    """What the agent asks."""
+    return RequestHead(method, redact_target(target), http_version, _redacted(headers))
 
 
 def _redacted(headers: RawHeaders) -> list[list[str]]:

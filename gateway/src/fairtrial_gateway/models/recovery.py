@@ -1,15 +1,17 @@
 """After a restart: what the gateway before this one left in the spool is ended and stored like any other journal."""
 
+import asyncio
 import logging
 from pathlib import Path
 
-from fairtrial.errors import FairtrialError
+from fairtrial.errors import FairtrialError, InvalidInput
 from fairtrial.journal.exchange import TOOL, session_of
 from fairtrial.journal.frames import Frame, Kind
 from fairtrial.journal.summary import Exchange
-from fairtrial.usage.counters import Semantics, Usage, unavailable
+from fairtrial.usage.counters import NOT_FORWARDED, Semantics, Usage, unavailable
 from fairtrial.wires import BY_NAME, find
 from fairtrial.wires.base import Reader, RequestFacts, ResponseFacts
+from fairtrial_gateway.kubernetes import ApiUnavailable
 from fairtrial_gateway.logs import say
 from fairtrial_gateway.models.decompress import Plain
 from fairtrial_gateway.models.exchange import request_id
@@ -27,17 +29,29 @@ async def recover(spool: Spool, uploads: Uploads, providers: Providers) -> int:
     """Hand over every leftover; how many there were."""
     found = 0
     for path in spool.files():
-        facts, stop = told(path)
+        if uploads.has(path.stem):
+            continue  # handed over before the last attempt failed
+        facts, why = await asyncio.to_thread(_told, path)
         if facts.started is None:
-            say("unreadable journal put aside", logging.ERROR, file=path.name, why=stop.why)
+            say("unreadable journal put aside", logging.ERROR, file=path.name, why=why)
             spool.put_aside(path, UNREADABLE)
             continue
         provider = await _provider(providers, facts)
-        page = facts.page or ended_page(path, facts, provider)
+        page = facts.page
+        if page is None:
+            page = await asyncio.to_thread(ended_page, path, facts, provider)
         uploads.began(facts.started, path)
         uploads.ended(page, provider.secrets if provider else None)
         found += 1
     return found
+
+
+def _told(path: Path) -> tuple[Told, str]:
+    try:
+        facts, stop = told(path)
+    except InvalidInput as error:
+        return Told(), str(error)
+    return facts, stop.why
 
 
 async def _provider(providers: Providers, facts: Told) -> Peer | None:
@@ -46,6 +60,8 @@ async def _provider(providers: Providers, facts: Told) -> Peer | None:
         return ToolServer(facts.started.provider, "")
     try:
         return await providers.get(facts.started.run.namespace, facts.started.provider)
+    except ApiUnavailable:
+        raise  # it comes back, and then usage is counted and the scan knows what to look for
     except FairtrialError as error:
         say("provider of a left journal unknown", logging.WARNING, reason=error.reason, message=str(error))
         return None
@@ -58,7 +74,7 @@ def ended_page(path: Path, facts: Told, provider: Peer | None) -> Exchange:
     semantics = provider.semantics if provider else None
     asked, answered = _read(path, facts, semantics)
     usage = answered.usage if answered and semantics else None
-    reason = "gateway_restarted" if provider else "provider_unknown"
+    reason = NOT_FORWARDED if not facts.forwarded else "gateway_restarted" if provider else "provider_unknown"
     nothing = semantics or Semantics(cached_inside_input=False, reasoning_inside_output=False)
     headers = (
         [(name.encode("latin-1"), value.encode("latin-1")) for name, value in response.headers] if response else []
@@ -92,8 +108,9 @@ def ended_page(path: Path, facts: Told, provider: Peer | None) -> Exchange:
 
 
 def _no_usage(wire: str, reason: str, semantics: Semantics) -> Usage:
-    if wire == TOOL:
-        return Usage("not_applicable", TOOL, unavailable(TOOL, semantics))
+    if wire == TOOL or reason == NOT_FORWARDED:
+        why = TOOL if wire == TOOL else reason
+        return Usage("not_applicable", why, unavailable(why, semantics))
     return Usage("absent", reason, unavailable(reason, semantics))
 
 

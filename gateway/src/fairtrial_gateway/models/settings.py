@@ -30,7 +30,8 @@ class ModelSettings:
     drain_bytes: int = 16 * MIB
     queue_seconds: float = 60  # how long a call may wait for its turn; then 429
     queue_calls: int = 1000  # calls that may wait, of one provider
-    run_concurrency: int = 32  # calls of one run under way at once
+    run_concurrency: int = 32  # calls of one run that are at the provider at once
+    run_calls: int = 512  # calls of one run that are open at once, those that wait and those of tools too
     recorded_refusals: int = 1000  # of one run; further refusals are counted only
     uploads: int = 4  # journals on their way to the store at once
     provider_ttl: float = 5

@@ -42,7 +42,10 @@ class Spool:
 
     def create(self, exchange: str) -> "SpoolFile":
         """A new journal."""
-        return SpoolFile(self, self.folder / f"{exchange}{SUFFIX}")
+        try:
+            return SpoolFile(self, self.folder / f"{exchange}{SUFFIX}")
+        except OSError as error:
+            raise SpoolFull(f"The journal could not be made: {error.strerror}.") from error
 
     def take(self, path: Path, size: int, *, always: bool = False) -> None:
         """Use some bytes more for a journal."""
@@ -57,8 +60,8 @@ class Spool:
         path.rename(path.with_suffix(suffix))
 
     def remove(self, path: Path) -> None:
-        """Delete a journal that the store has."""
-        self.used -= self._sizes.pop(path)
+        """Delete a journal that the store has, or that never began."""
+        self.used -= self._sizes.pop(path, 0)
         path.unlink()
 
 
@@ -70,18 +73,23 @@ class SpoolFile:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         self._file = os.open(path, flags, 0o600)
         self.size = 0
-        self._write([FILE_HEADER])
 
     def append(self, kind: Kind, ms: int, payload: bytes = b"", *, always: bool = False) -> None:
         """Write one frame, or several if `payload` is longer than one may be; `always` even if the spool is full."""
         for part in _parts(payload):
-            self._write([frame_head(kind, ms, part), part], always=always)
+            file_header = [] if self.size else [FILE_HEADER]
+            self._write([*file_header, frame_head(kind, ms, part), part], always=always)
 
     def close(self) -> None:
         """Nothing more is written."""
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
+
+    def discard(self) -> None:
+        """It never began."""
+        self.close()
+        self._spool.remove(self.path)
 
     def _write(self, buffers: list[bytes], *, always: bool = False) -> None:
         size = sum(map(len, buffers))

@@ -91,7 +91,7 @@ class ToolCalls:
                 raise Declined(405, "unknown_path", f"{live.request.method} is not forwarded to tool servers.")
             if client.gone:
                 raise AgentGone("The agent went away before its call was forwarded.")
-            live.recording.note("forwarded")
+            live.forward()
             sending = asyncio.create_task(self._upstream.send(_call(live, server, body)))
             answer = await relay.first_byte(sending)
             del body, sending

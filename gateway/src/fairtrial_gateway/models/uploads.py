@@ -38,6 +38,10 @@ class Uploads:
         """Exchanges that are not in the store as a whole."""
         return len(self._tasks)
 
+    def has(self, exchange: str) -> bool:
+        """Whether an exchange is here already."""
+        return exchange in self._tasks
+
     def began(self, started: Started, path: Path) -> None:
         """An exchange has begun."""
         name = started.exchange

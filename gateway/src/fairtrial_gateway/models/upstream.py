@@ -21,6 +21,7 @@ from fairtrial_gateway.models.settings import ModelSettings
 RawHeaders = list[tuple[bytes, bytes]]
 KEEP_ALIVE = 15.0  # idle connections are closed before providers close them: a POST is not sent twice
 HEAD_BYTES = 64 * 1024  # of one header line of an answer
+_FINAL = 200  # statuses below are not
 _BODILESS = frozenset({"GET", "DELETE"})
 _NO_DEFAULTS = ("Accept", "Accept-Encoding", "Content-Type", "User-Agent")
 
@@ -91,6 +92,9 @@ class Upstream:
             )
         except aiohttp.ConnectionTimeoutError as error:
             raise Unreachable("The provider took no connection in time.") from error
+        if answer.status < _FINAL:
+            answer.close()
+            raise Unreachable(f"The provider answered with status {answer.status}, which is no answer.")
         return _Http1Answer(answer)
 
     def _client(self) -> aiohttp.ClientSession:

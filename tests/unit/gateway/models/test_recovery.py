@@ -1,0 +1,89 @@
+"""What a gateway finds in its spool when it starts: ended, handed over once, and nothing keeps it from starting."""
+
+from pathlib import Path
+
+import pytest
+from fairtrial_gateway.kubernetes import ApiUnavailable
+from fairtrial_gateway.models.providers import ProviderUnusable
+from fairtrial_gateway.models.recovery import recover
+from fairtrial_gateway.models.spool import Spool
+
+from fairtrial import documents
+from fairtrial.documents import RunIdentity
+from fairtrial.journal.exchange import FORWARDED, RequestHead, Started
+from fairtrial.journal.frames import Kind
+
+BODY = b'{"model": "m", "messages": []}'
+
+
+class Uploads:
+    def __init__(self) -> None:
+        self.began_: list[str] = []
+        self.pages = {}
+
+    def has(self, exchange: str) -> bool:
+        return exchange in self.began_
+
+    def began(self, started: Started, _path: Path) -> None:
+        self.began_.append(started.exchange)
+
+    def ended(self, page, _secrets) -> None:
+        self.pages[page.exchange] = page
+
+
+class Providers:
+    def __init__(self, *errors: Exception) -> None:
+        self._errors = list(errors)
+
+    async def get(self, _namespace: str, name: str):
+        raise self._errors.pop(0) if self._errors else ProviderUnusable(f"{name} is gone.")
+
+
+def left(spool: Spool, number: int, *notes: str, started: bytes = b"") -> str:
+    """A journal that nobody ended."""
+    exchange = f"{number:013d}-00000000"
+    file = spool.create(exchange)
+    document = Started(exchange, RunIdentity("ns", "r", "u"), "p", "openaiChat", "/v1/chat/completions", "2026")
+    file.append(Kind.STARTED, 0, started or documents.dump(document))
+    file.append(Kind.REQUEST_HEAD, 0, documents.dump(RequestHead("POST", document.path, "1.1", [])))
+    file.append(Kind.REQUEST_BODY, 0, BODY)
+    file.append(Kind.REQUEST_END, 0)
+    for note in notes:
+        file.append(Kind.NOTE, 0, note.encode())
+    file.close()
+    return exchange
+
+
+async def test_what_was_not_forwarded_used_nothing(tmp_path):
+    spool, uploads = Spool(tmp_path, 1 << 20), Uploads()
+    waited, asked = left(spool, 1), left(spool, 2, FORWARDED)
+
+    assert await recover(spool, uploads, Providers()) == 2
+
+    found = {name: (page.ending, page.usage.state, page.usage.reason) for name, page in uploads.pages.items()}
+    assert found == {
+        waited: ("gateway_restarted", "not_applicable", "not_forwarded"),
+        asked: ("gateway_restarted", "absent", "provider_unknown"),
+    }
+
+
+async def test_a_journal_that_cannot_be_read_is_put_aside_and_holds_nobody_up(tmp_path):
+    spool, uploads = Spool(tmp_path, 1 << 20), Uploads()
+    bad, good = left(spool, 1, started=b'{"schemaVersion": 99}'), left(spool, 2)
+
+    assert await recover(spool, uploads, Providers()) == 1
+
+    assert list(uploads.pages) == [good]
+    assert [path.name for path in tmp_path.glob("*.unreadable")] == [f"{bad}.unreadable"]
+
+
+async def test_while_the_api_server_is_away_nothing_is_given_up(tmp_path):
+    spool, uploads = Spool(tmp_path, 1 << 20), Uploads()
+    names = [left(spool, number) for number in (1, 2)]
+    providers = Providers(ProviderUnusable("gone."), ApiUnavailable("away."))
+
+    with pytest.raises(ApiUnavailable):
+        await recover(spool, uploads, providers)
+    await recover(spool, uploads, providers)
+
+    assert uploads.began_ == names
