@@ -73,6 +73,9 @@ def test_every_candidate_folder_is_used() -> None:
         for file in FILES
         if (folder := yaml.safe_load(file.read_text())["spec"]["candidate"].get("filesFrom"))
     }
+    cohorts = [yaml.safe_load(file.read_text())["spec"] for file in (EXAMPLES / "cohorts").glob("*.yaml")]
+    named = [folder for spec in cohorts for one in spec["candidates"] for folder in one["filesFrom"].values()]
+    used |= {(EXAMPLES / "cohorts" / folder).resolve() for folder in named}
     candidates = EXAMPLES / "candidates"
     assert {path.parent for path in candidates.rglob("*") if path.is_file()} == used
 

@@ -1,0 +1,178 @@
+"""Every example cohort could be sealed once it is rendered, and its scripted candidates do what it says of them."""
+
+import functools
+import hashlib
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import yaml
+from fairtrial_analysis.rule.lint import lint
+from fairtrial_analysis.rule.model import rule_of_spec
+from fairtrial_analysis.rule.results import Design
+
+from examples import render
+from fairtrial.api import BenchmarkCohort, parse
+from fairtrial.cohort.acceptance import problems
+from fairtrial.cohort.schedule import schedule_of
+from fairtrial.task.load import load
+
+ROOT = Path(__file__).parents[3]
+EXAMPLES = ROOT / "examples"
+FILES = sorted((EXAMPLES / "cohorts").glob("*.yaml"))
+IMAGES = {name: f"localhost/fairtrial/{name}@sha256:{'0' * 64}" for name in ("python", "analysis")}
+FOLDERS = sorted(path.parent for path in (EXAMPLES / "tasks").glob("*/task.yaml"))
+
+
+@functools.cache
+def task_file(folder: Path) -> Any:
+    return load(folder).file
+
+
+def pushed() -> dict[str, dict[str, str]]:
+    """The digests of all example tasks, had they been pushed."""
+    digests = [hashlib.sha256(folder.name.encode()).hexdigest() for folder in FOLDERS]
+    return {
+        f"{folder.name}-v{task_file(folder).version}": {"publicSha256": digest, "sealedSha256": digest}
+        for folder, digest in zip(FOLDERS, digests, strict=True)
+    }
+
+
+@functools.cache
+def rendered(file: Path) -> BenchmarkCohort:
+    (document,) = render.render_file(file, IMAGES, pushed())
+    return parse(BenchmarkCohort, document)
+
+
+cohorts = pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+
+
+def test_there_is_an_example():
+    assert [file.stem for file in FILES] == ["paired"]
+
+
+@cohorts
+def test_it_could_be_sealed_and_is_named_like_its_file(file: Path):
+    cohort = rendered(file)
+    assert cohort.metadata.name == file.stem
+    assert [str(problem) for problem in problems(cohort)] == []
+    assert cohort.spec.seal is False  # reading comes before sealing
+
+
+@cohorts
+def test_every_task_that_it_names_is_an_example_for_an_agent_in_its_image(file: Path):
+    cohort = rendered(file)
+    names = [task.name for task in cohort.spec.tasks]
+    folders = [EXAMPLES / "tasks" / name.rpartition("-v")[0] for name in names]
+    assert names == [f"{folder.name}-v{task_file(folder).version}" for folder in folders]
+    assert {task_file(folder).agent_image for folder in folders} == {"python"}
+    sampled = {folder.name for folder in FOLDERS if task_file(folder).agent_image == "python"}
+    assert {folder.name for folder in folders} == sampled  # as the constitution says
+
+
+@cohorts
+def test_the_evidence_of_its_gates_is_what_its_digest_says(file: Path):
+    shown = [one for gate in rendered(file).spec.gates for one in gate.evidence]
+    assert shown
+    for one in shown:
+        scheme, _, path = one.uri.partition(":")
+        assert scheme == "repository"
+        data = (ROOT / path).read_bytes()
+        assert hashlib.sha256(data).hexdigest() == one.sha256, f"{path} has changed: put its digest into {file.name}"
+
+
+@cohorts
+def test_its_decision_rule_can_decide(file: Path):
+    spec = rendered(file).spec
+    treatment, control = (next(c.name for c in spec.candidates if c.role == role) for role in ("treatment", "control"))
+    rule = rule_of_spec(spec.as_json()["decisionRule"], treatment, control)
+    design = Design(tuple(task.name for task in spec.tasks), (treatment, control), spec.repetitions)
+    assert [found for found in lint(rule, design) if found.severity == "error"] == []
+
+
+def test_the_paired_cohort_has_sixty_runs():
+    cohort = rendered(EXAMPLES / "cohorts" / "paired.yaml")
+    schedule = schedule_of(cohort)
+    assert (len(schedule.entries), schedule.entries[0].run) == (60, "paired-00001")
+    assert cohort.spec.candidates[0].files == cohort.spec.candidates[1].files
+
+
+def test_a_task_that_was_not_pushed_is_named():
+    with pytest.raises(SystemExit, match="no task 'api-change-v1' among"):
+        render.render_file(EXAMPLES / "cohorts" / "paired.yaml", IMAGES)
+
+
+def test_the_command_prints_what_the_library_makes(tmp_path: Path):
+    images, tasks = tmp_path / "images.json", tmp_path / "tasks.json"
+    images.write_text(json.dumps(IMAGES))
+    items = [
+        {
+            "metadata": {"name": name},
+            "spec": {
+                "publicArchive": {"sha256": digests["publicSha256"]},
+                "sealedArchive": {"sha256": digests["sealedSha256"]},
+            },
+        }
+        for name, digests in pushed().items()
+    ]
+    tasks.write_text(json.dumps({"items": items}))
+    argv = [sys.executable, "-m", "examples.render", "--images", str(images), "--tasks", str(tasks)]
+    done = subprocess.run([*argv, str(EXAMPLES / "cohorts")], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "&id" not in done.stdout  # readers that know no aliases read it too
+    (document,) = yaml.safe_load_all(done.stdout)
+    assert parse(BenchmarkCohort, document) == rendered(EXAMPLES / "cohorts" / "paired.yaml")
+
+
+# --- the scripted candidates ------------------------------------------------------------------------------------------
+@pytest.fixture
+def scripted(tmp_path: Path) -> ModuleType:
+    """The script with its files beside it, as in a pod."""
+    for name, text in rendered(EXAMPLES / "cohorts" / "paired.yaml").spec.candidates[0].files.items():
+        (tmp_path / name).write_text(text)
+    module = ModuleType("scripted")
+    module.__file__ = str(tmp_path / "scripted.py")
+    exec(compile((tmp_path / "scripted.py").read_text(), module.__file__, "exec"), module.__dict__)
+    return module
+
+
+LOCAL = ["api-change", "test-addition", "types-fix"]  # their fixtures need no download
+
+
+@pytest.mark.parametrize("task", LOCAL)
+@pytest.mark.parametrize(
+    ("remembers", "looks", "works"), [(True, False, True), (False, False, False), (False, True, True)]
+)
+def test_a_second_look_finds_what_was_forgotten(
+    scripted: Any, tmp_path: Path, monkeypatch: Any, task: str, remembers: bool, looks: bool, works: bool
+):
+    project = tmp_path / "work"
+    shutil.copytree(EXAMPLES / "tasks" / task / "project", project)
+    before = contents(project)
+    host = next(f"paired-{n:05d}-agent" for n in range(100) if scripted.forgets(f"paired-{n:05d}-agent") != remembers)
+    monkeypatch.setattr(scripted.platform, "node", lambda: host)
+    monkeypatch.setattr(sys, "argv", ["scripted.py", *(["--second-look"] if looks else []), str(project)])
+
+    scripted.main()
+
+    assert (contents(project) != before) is works
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def test_about_one_run_in_three_is_forgotten(scripted: Any):
+    runs = [entry.run for entry in schedule_of(rendered(EXAMPLES / "cohorts" / "paired.yaml")).entries]
+    forgotten = [run for run in runs if scripted.forgets(f"{run}-agent")]
+    assert 10 <= len(forgotten) <= 30
+
+
+def test_a_project_that_it_does_not_know_is_said_to_be_unknown(scripted: Any, tmp_path: Path):
+    (tmp_path / "nothing").mkdir()
+    with pytest.raises(SystemExit, match="looks like 0 of the tasks"):
+        scripted.task_of(tmp_path / "nothing")
