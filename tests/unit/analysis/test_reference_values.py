@@ -4,14 +4,11 @@ import json
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-from fairtrial.usage.accounted import Rule, accounted_tokens
-from fairtrial.usage.counters import Counters, Usage
-from fairtrial.usage.money import Snapshot, cost
 from fairtrial_analysis.rule.verdict import conclude
 from fairtrial_analysis.stats.flow.accounting import Accounting
 from fairtrial_analysis.stats.flow.differential import differential_loss
@@ -83,6 +80,10 @@ from fairtrial_analysis.stats.scores.peer_percentile import peer_percentile
 from fairtrial_analysis.stats.scores.rater_bias import rater_bias
 from fairtrial_analysis.stats.scores.rotation import rotation
 from fairtrial_analysis.stats.value import Value, measured, missing, not_applicable
+
+from fairtrial.usage.accounted import Rule, accounted_tokens
+from fairtrial.usage.counters import Counters, Usage
+from fairtrial.usage.money import Snapshot, cost
 
 CASES = json.loads(Path("tests/cases/statistics.json").read_text("utf-8"), parse_float=Decimal)["cases"]
 RNG = generator(0, "reference")
@@ -304,7 +305,16 @@ def fisher(i: Input) -> Any:
 def money(i: Input) -> Any:
     price = i["price_per_million"]
     prices = Snapshot(
-        "s", "p", "m", i["currency"], "2026-01-01", "", price["uncached_input"], price["cached_input"], "0", price["output"]
+        "s",
+        "p",
+        "m",
+        i["currency"],
+        "2026-01-01",
+        "",
+        price["uncached_input"],
+        price["cached_input"],
+        "0",
+        price["output"],
     )
     counters = Counters(
         uncached_input=i["uncached_input"],
@@ -434,7 +444,9 @@ METHODS: dict[str, Callable[[Input], Any]] = {
     "clopper_pearson_interval": lambda i: ends(clopper_pearson(i["successes"], i["n"])),
     "clustered_standard_error_of_mean": clustered,
     "consort_identity": consort,
-    "context_tax": lambda i: context_tax(measured(i["isolated_score"]), measured(i["in_chain_score"]), i["depth"]).value,
+    "context_tax": lambda i: (
+        context_tax(measured(i["isolated_score"]), measured(i["in_chain_score"]), i["depth"]).value
+    ),
     "design_effect": lambda i: design_effect(i["cluster_size"], Fraction(i["icc"])),
     "ecdf": lambda i: [list(step) for step in ecdf(values(i["values"])).steps],
     "exact_bootstrap_median_weights": lambda i: list(exact.median_weights(i["n"])),
@@ -540,10 +552,10 @@ def differences_of(found: Any, expected: Any, tolerance: Fraction, path: str = "
     if isinstance(expected, dict):
         assert isinstance(found, dict)
         inner = [differences_of(found.get(key), expected[key], tolerance, f"{path}.{key}") for key in expected]
-        return [f"{path}: keys"] * (set(found) != set(expected)) + sum(inner, [])
+        return [f"{path}: keys"] * (set(found) != set(expected)) + list(chain.from_iterable(inner))
     if isinstance(expected, list):
         inner = [differences_of(one, other, tolerance, path) for one, other in zip(found, expected, strict=True)]
-        return sum(inner, [])
+        return list(chain.from_iterable(inner))
     if isinstance(expected, int | Decimal) and not isinstance(expected, bool):
         assert isinstance(found, int | float | Fraction), path
         close = abs(Fraction(found) - Fraction(expected)) <= tolerance

@@ -169,6 +169,9 @@ def _unwise(
         if chance > _LIKELY_BY_CHANCE:
             message = f"without a difference it is met in {_percent(chance)} of experiments"
             yield Finding("likely_by_chance", "warning", at, f"{message}; more repetitions don't lower that")
+    if condition.statistic == "ratio" and METRICS[condition.metric].unit == "count":
+        message = "tasks in which a median is zero have no logarithm and leave the geometric mean"
+        yield Finding("zeros_leave_the_ratio", "warning", f"{field}.statistic", message)
     if condition.statistic == "pooledMedianRatio" and condition.bound != "point":
         yield Finding(
             "pooled_interval", "warning", f"{field}.bound", "speaks of these tasks only, and takes long to simulate"

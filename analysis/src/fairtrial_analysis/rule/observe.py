@@ -52,15 +52,22 @@ def _with(value: Real | None, interval: Interval, reason: str = "") -> Observed:
     return Observed(value, interval.low, interval.high, reason=reason or interval.reason)
 
 
+def _over_tasks(value: Real | None, interval: Interval, of_tasks: list[Fraction], view: View) -> Observed:
+    """A t interval; where all tasks are equal it has no width, and order statistics must say whether that is enough."""
+    if not interval.degenerate:
+        return _with(value, interval)
+    ranked = median_interval(of_tasks, view.conventions)
+    return Observed(value, reason=ranked.reason) if ranked.reason else _with(value, ranked)
+
+
 def _difference(view: View, metric: str) -> Observed:
     pairs = [
         (ours, theirs) for ours, theirs in view.by_task(metric).values() if ours is not None and theirs is not None
     ]
-    found = task_t([Fraction(ours) - Fraction(theirs) for ours, theirs in pairs], view.conventions)
+    differences = [Fraction(ours) - Fraction(theirs) for ours, theirs in pairs]
+    found = task_t(differences, view.conventions)
     if metric != "success_rate" or found.mean is None:
-        # equal differences in all tasks have no spread, which is not certainty
-        usable = not found.interval.degenerate
-        return _with(found.mean, found.interval) if usable else Observed(found.mean, reason="no_spread_between_tasks")
+        return _over_tasks(found.mean, found.interval, differences, view)
     ours, theirs = (view.arm_counts(metric, arm) for arm in view.arms)
     pooled = newcombe(*ours, *theirs, view.conventions).interval
     ends = [each for each in (found.interval, pooled) if each.low is not None and each.high is not None]
@@ -89,9 +96,8 @@ def _worst_case(view: View, metric: str) -> Observed:
 
 def _ratio(view: View, metric: str) -> Observed:
     found = task_ratio(view.by_task(metric), view.conventions)
-    if found.interval.degenerate:
-        return Observed(found.geometric_mean, reason="no_spread_between_tasks")
-    return _with(found.geometric_mean, found.interval, found.reason)
+    ratios = [each.value for _, each in found.per_task if each.value]
+    return _over_tasks(found.geometric_mean, found.interval, ratios, view)
 
 
 def _median_task_ratio(view: View, metric: str) -> Observed:

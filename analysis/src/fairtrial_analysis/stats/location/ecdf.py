@@ -1,4 +1,8 @@
-"""The empirical distribution function: the share of values at or below each. Exact, by hand: scipy's gives floats."""
+"""The empirical distribution function: the share of values at or below each. Exact.
+
+Reference: the step function of the sample, as scipy.stats.ecdf gives in floats; by hand, to stay exact. All values are
+shown: of few values a density would be made up.
+"""
 
 from collections import Counter
 from collections.abc import Iterable

@@ -1,4 +1,7 @@
-"""Mean difference over the tasks that both arms have: arms averaged over their own tasks don't compare. Exact."""
+"""Mean difference over the tasks that both arms have. Exact.
+
+Reference: the mean of paired differences. Arms that are averaged each over its own tasks do not compare.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

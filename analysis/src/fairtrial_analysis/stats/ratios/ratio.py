@@ -1,4 +1,7 @@
-"""The ratio of two numbers, exactly, or why there is none: infinity and NaN are no ratios."""
+"""The ratio of two numbers, exactly, or why there is none.
+
+Reference: plain division. Libraries give infinity or NaN for a zero denominator; neither is a ratio.
+"""
 
 from dataclasses import dataclass
 from fractions import Fraction

@@ -1,4 +1,7 @@
-"""Ratio of totals beside task-normalised ratios: one large task decides the former. Exact, by hand."""
+"""Ratio of totals beside task-normalised ratios. Exact, by hand.
+
+Reference: plain sums and medians. One large task decides a ratio of totals, so it never stands alone.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

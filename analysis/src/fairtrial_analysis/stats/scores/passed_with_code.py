@@ -1,4 +1,7 @@
-"""Tickets that passed, and those that passed with code of their own. Exact counts."""
+"""Tickets that passed, and those that passed with code of their own. Exact counts.
+
+Reference: the frozen-binary protocol. A ticket that failed has not passed with code, whatever it wrote.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
