@@ -69,10 +69,26 @@ class Turns(Generic[T]):
         self._forget(now)
         return self._starts[-self.per_minute] + MINUTE if len(self._starts) >= self.per_minute else None
 
-    def wait_at_least(self, now: float) -> float:
+    def recent(self, now: float) -> bool:
+        """Whether a call has started in the last minute."""
+        self._forget(now)
+        return bool(self._starts)
+
+    def ahead(self, run: Hashable) -> int:
+        """How many calls have their turn before one that this run would have wait now."""
+        own = len(self._waiting.get(run, ()))
+        found, rounds = own, own + 1
+        for other, line in self._waiting.items():
+            if other == run:
+                rounds = own  # those behind it have their turns after its own
+            else:
+                found += min(len(line), rounds)
+        return found
+
+    def wait_at_least(self, now: float, run: Hashable) -> float:
         """How long a call that enters now must wait for the rate alone, if nothing is sent sooner than it may."""
         self._forget(now)
-        ahead = self.waiting
+        ahead = self.ahead(run)
         free = self.per_minute - len(self._starts)
         if ahead < free:
             return 0.0

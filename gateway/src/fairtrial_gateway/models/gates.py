@@ -33,12 +33,17 @@ class Gate:
         """Whether nobody waits and nothing is under way."""
         return not self._turns.waiting and not self._turns.under_way
 
+    @property
+    def forgettable(self) -> bool:
+        """Whether a new gate would do as well: no start of this one counts against the rate any more."""
+        return self.idle and not self._turns.recent(asyncio.get_running_loop().time())
+
     @asynccontextmanager
     async def turn(self, run: Hashable) -> AsyncIterator[None]:
         """Wait for a turn and hold it; `TooBusy` where that takes too long."""
         loop = asyncio.get_running_loop()
-        needed = self._turns.wait_at_least(loop.time())
-        if needed > self._longest_wait or self._turns.waiting >= self._longest_line:
+        needed = self._turns.wait_at_least(loop.time(), run)
+        if needed > self._longest_wait or self._turns.ahead(run) >= self._longest_line:
             raise TooBusy(needed)
         ticket: asyncio.Future[None] = loop.create_future()
         self._turns.enter(run, ticket)
@@ -61,7 +66,7 @@ class Gate:
                 self._turns.leave(run, ticket)
             self._serve()
             if isinstance(error, TimeoutError):
-                raise TooBusy(self._turns.wait_at_least(asyncio.get_running_loop().time())) from error
+                raise TooBusy(self._turns.wait_at_least(asyncio.get_running_loop().time(), run)) from error
             raise
 
     def _serve(self) -> None:

@@ -114,7 +114,7 @@ class Proxy:
         settings = self.settings
         gate = self._gates.get(provider.key)
         if gate is None:
-            self._gates = {key: each for key, each in self._gates.items() if not each.idle}
+            self._gates = {key: each for key, each in self._gates.items() if not each.forgettable}
             gate = self._gates[provider.key] = Gate(
                 per_run=settings.run_concurrency,
                 longest_wait=settings.queue_seconds,

@@ -29,7 +29,7 @@ class ModelSettings:
     drain_seconds: float = 60  # how long an answer is read on for its usage when the agent is gone
     drain_bytes: int = 16 * MIB
     queue_seconds: float = 60  # how long a call may wait for its turn; then 429
-    queue_calls: int = 1000  # calls that may wait, of one provider
+    queue_calls: int = 1000  # calls that may be before another, at one provider
     run_concurrency: int = 32  # calls of one run that are at the provider at once
     run_calls: int = 512  # calls of one run that are open at once, those that wait and those of tools too
     recorded_refusals: int = 1000  # of one run; further refusals are counted only

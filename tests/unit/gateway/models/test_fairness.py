@@ -66,12 +66,25 @@ def test_the_rate_says_when_it_opens_and_how_long_to_wait_at_least():
     starts(turns, 10)
 
     assert turns.rate_opens_at(20) == 60
-    assert turns.wait_at_least(20) == 40
+    assert turns.wait_at_least(20, "a") == 40
     turns.enter("a", "a3")
-    assert turns.wait_at_least(20) == 50
+    assert turns.wait_at_least(20, "a") == 50
     turns.enter("a", "a4")
-    assert turns.wait_at_least(20) == 100
+    assert turns.wait_at_least(20, "a") == 100
     assert turns.rate_opens_at(61) is None
+
+
+def test_another_runs_crowd_makes_nobody_wait_longer_than_its_turn():
+    turns: Turns[str] = Turns(1000, 2, 1000)
+    for ticket in ("a1", "a2", "a3", "a4", "a5", "a6", "b1"):
+        turns.enter(ticket[0], ticket)
+    starts(turns, 0)  # a1 and b1
+
+    assert (turns.ahead("a"), turns.ahead("b"), turns.ahead("c")) == (5, 1, 1)
+    assert turns.wait_at_least(20, "b") == 40
+    assert turns.wait_at_least(20, "a") == 160
+    turns.enter("b", "b2")
+    assert (turns.ahead("a"), turns.ahead("b"), turns.ahead("c")) == (6, 3, 2)
 
 
 def test_who_leaves_does_not_start():

@@ -4,12 +4,28 @@ import asyncio
 
 import pytest
 from fairtrial_gateway.models.gates import Gate, TooBusy, share
+from fairtrial_gateway.models.parties import Provider
+from fairtrial_gateway.models.proxy import Proxy
+from fairtrial_gateway.models.settings import ModelSettings
+
+from fairtrial.api.provider import ModelProviderSpec
 
 
 def gate(concurrency=1, per_minute=1000, wait=5.0, line=100) -> Gate:
     made = Gate(per_run=10, longest_wait=wait, longest_line=line)
     made.resize(concurrency, per_minute)
     return made
+
+
+def provider(name: str) -> Provider:
+    spec = {
+        "url": "https://api.example.org",
+        "wire": "openaiChat",
+        "credentialSecretRef": {"name": "s", "key": "k"},
+        "model": {"id": "m"},
+        "usage": {"cachedInsideInput": True, "reasoningInsideOutput": True},
+    }
+    return Provider("ns", name, "uid", ModelProviderSpec.model_validate(spec), "credential")
 
 
 async def holding(gate: Gate, run: str, order: list[str], release: asyncio.Event) -> None:
@@ -89,6 +105,29 @@ async def test_whoever_goes_away_in_the_moment_of_being_served_gives_the_turn_on
 
     assert order == ["c"]
     assert made.idle
+
+
+async def test_a_line_that_one_run_has_filled_is_open_to_the_others():
+    made, release, order = gate(line=3), asyncio.Event(), []
+    tasks = [asyncio.create_task(holding(made, "crowd", order, release)) for _ in range(9)]
+    await asyncio.sleep(0)
+    assert sum(task.done() for task in tasks) == 5  # one is served, three wait
+
+    alone = asyncio.create_task(holding(made, "alone", order, release))
+    release.set()
+    await asyncio.gather(*tasks, alone, return_exceptions=True)
+
+    assert order == ["crowd", "crowd", "alone", "crowd", "crowd"]
+
+
+async def test_a_provider_whose_minute_is_not_over_is_not_forgotten():
+    proxy = Proxy(ModelSettings(), *[None] * 3)  # type: ignore[arg-type]
+    used = proxy._gate(provider("used"))
+    async with used.turn("a"):
+        pass
+    proxy._gate(provider("another"))
+
+    assert proxy._gate(provider("used")) is used
 
 
 @pytest.mark.parametrize(("cap", "replicas", "expected"), [(16, 2, 8), (5, 2, 2), (1, 3, 1), (7, 0, 7)])
