@@ -14,6 +14,7 @@ from typing import Any
 from fairtrial.api.crd import definitions
 from fairtrial.api.schema import document_schemas
 from fairtrial.classify import TABLE
+from fairtrial.cohort.replacement import INSIDE, OUTSIDE, WRONG_MODEL
 from fairtrial.evidence.record import record_schema
 
 FIX = "run `make generate` and commit what it writes"
@@ -61,13 +62,23 @@ def outcomes_page() -> str:
         "candidate's own. Causes are those of the causal-harness protocol; codes of invalid runs and categories of",
         "failures are those of the paired experiment.",
         "",
-        "| reason | outcome | cause | code or category | what was seen |",
-        "|---|---|---|---|---|",
+        "The last column says whether a cohort may replace such a run, if its policy has the code: only where nothing",
+        "inside the run can have brought its end about ([cohorts](cohorts.md#replacement)).",
+        "",
+        "| reason | outcome | cause | code or category | what was seen | may be replaced |",
+        "|---|---|---|---|---|---|",
     ]
     for row in TABLE:
         detail = row.invalidity or (row.category or "").replace("of_first_failed_check", "of the first failed check")
-        lines.append(f"| `{row.reason or row.name}` | {row.outcome} | {row.cause} | {detail} | {row.says} |")
+        reason = row.reason or row.name
+        lines.append(f"| `{reason}` | {row.outcome} | {row.cause} | {detail} | {row.says} | {_replaced(reason)} |")
     return "\n".join(lines) + "\n"
+
+
+def _replaced(reason: str) -> str:
+    if reason == WRONG_MODEL:
+        return "if another model answered"
+    return f"yes: {OUTSIDE[reason]}" if reason in OUTSIDE else f"no: {INSIDE[reason]}" if reason in INSIDE else ""
 
 
 def main(arguments: list[str] | None = None) -> int:
