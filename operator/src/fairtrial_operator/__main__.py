@@ -17,14 +17,17 @@ from fairtrial.evidence.store import Patience, S3Settings, S3Store
 from fairtrial_operator import handlers, health, metrics, surroundings
 from fairtrial_operator import settings as configuration
 from fairtrial_operator.apply import Applier
-from fairtrial_operator.cache import Key, Object
+from fairtrial_operator.cache import Key, Object, key_of
+from fairtrial_operator.cohorts.apply import CohortApplier
+from fairtrial_operator.cohorts.observe import CohortObserver
+from fairtrial_operator.cohorts.reconcile import CohortReconciler
 from fairtrial_operator.informer import Informer
-from fairtrial_operator.kube import NAMESPACES, PODS, POLICIES, RUNS, ApiError, Kube
+from fairtrial_operator.kube import COHORTS, NAMESPACES, PODS, POLICIES, RUNS, ApiError, Kube
 from fairtrial_operator.lease import Lease
 from fairtrial_operator.observe import Observer
 from fairtrial_operator.reconcile import Reconciler
 from fairtrial_operator.settings import Settings
-from fairtrial_operator.state import State, finished, namespace_key, run_key
+from fairtrial_operator.state import State, cohort_key, finished, namespace_key, run_key
 from fairtrial_operator.workqueue import WorkQueue
 
 log = logging.getLogger("fairtrial_operator")
@@ -54,12 +57,20 @@ class Operator:
         )
         layout = Layout(store.settings.prefix)
         observer = Observer(kube, store, layout, self._state, settings)
+        cohorts = CohortObserver(kube, store, layout, self._state, settings, observer, loop.time)
         self._reconcile = Reconciler(
             kube=kube,
             state=self._state,
             settings=settings,
             observer=observer,
             applier=Applier(kube, store, store.settings.bucket, self._state, observer),
+            cohorts=CohortReconciler(
+                kube,
+                self._state,
+                cohorts,
+                CohortApplier(kube, store, store.settings.bucket, self._state, cohorts, loop.time),
+                lambda: datetime.now(UTC),
+            ),
             clock=lambda: datetime.now(UTC),
         )
 
@@ -136,6 +147,7 @@ class Operator:
 
     async def _list_unfinished(self) -> None:
         token, state = "", self._state
+        await self._list_cohorts()
         while True:
             page = await self._kube.list_page(RUNS, fields="status.phase!=Done", token=token)
             for raw in page["items"]:
@@ -150,6 +162,17 @@ class Operator:
             state.resynced.add(work)
             # Spread over some seconds, so that ten thousand idle runs do not hold up one that is due.
             state.queue.add_after(work, self._rng.uniform(0, min(30.0, self._settings.resync_seconds / 4)))
+
+    async def _list_cohorts(self) -> None:
+        token = ""
+        while True:
+            page = await self._kube.list_page(COHORTS, token=token)
+            for raw in page["items"]:
+                self._state.cohort_changed(raw | {"apiVersion": COHORTS.api_version, "kind": COHORTS.kind})
+                self._state.queue.add(cohort_key(key_of(raw)))
+            token = page["metadata"].get("continue") or ""
+            if not token:
+                return
 
 
 def _task(work: Coroutine[Any, Any, Any], name: str) -> "asyncio.Task[Any]":

@@ -7,7 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fairtrial import names, plans
-from fairtrial.api import BenchmarkCohort, BenchmarkRun, BenchmarkTask, ModelProvider, Reason, ResourceClass
+from fairtrial.api import (
+    BenchmarkCohort,
+    BenchmarkRun,
+    BenchmarkRunSpec,
+    BenchmarkTask,
+    ModelProvider,
+    Reason,
+    ResourceClass,
+    is_true,
+)
+from fairtrial.api.conditions import COMPLETE
 from fairtrial.documents import Probe
 from fairtrial.errors import InvalidInput
 
@@ -26,6 +36,15 @@ class NamespaceView:
 
 
 @dataclass(frozen=True)
+class Ticket:
+    """What a cohort's ledger says about a run that claims to be one of its runs."""
+
+    owned: bool  # whether the cohort controls the run
+    given: bool | None  # whether it may run now; None while the ledger is not known
+    spec: BenchmarkRunSpec | None = None  # what it has to be
+
+
+@dataclass(frozen=True)
 class References:
     """What the run names, as found; None where there is no such object."""
 
@@ -34,6 +53,7 @@ class References:
     resource_class: ResourceClass | None
     provider: ModelProvider | None = None
     cohort: BenchmarkCohort | None = None
+    ticket: Ticket | None = None
 
 
 @dataclass(frozen=True)
@@ -117,16 +137,30 @@ def _references(run: BenchmarkRun, found: References) -> Refusal | None:
             Reason.COHORT_NOT_FOUND,
             f"spec.cohortRef: there is no BenchmarkCohort {cohort_ref.name!r} in this namespace. Create it first.",
         )
-    if found.cohort is not None and found.cohort.spec.stage == "confirmatory" and not _sealed(found.cohort):
+    return _cohort(run, found.cohort, found.ticket) if found.cohort is not None else None
+
+
+def _cohort(run: BenchmarkRun, cohort: BenchmarkCohort, ticket: Ticket | None) -> Refusal | None:
+    """A run that names a cohort is one that its schedule names, made by the operator after the seal."""
+    name = cohort.metadata.name
+    if cohort.status.preregistration_sha256 is None:
+        return Refusal(Reason.COHORT_NOT_SEALED, f"Cohort {name!r} is not sealed: no run may begin before it is.")
+    if is_true(cohort.status.conditions, COMPLETE):
+        return Refusal(Reason.NOT_SCHEDULED, f"Cohort {name!r} is complete: no further run of it may begin.")
+    if ticket is None or ticket.given is None:
+        return Refusal(Reason.PENDING, f"The ledger of cohort {name!r} is being read.", True)
+    if not ticket.owned or not ticket.given or ticket.spec != _as_made(run.spec):
         return Refusal(
-            Reason.NOT_SUPPORTED,
-            f"Cohort {found.cohort.metadata.name!r} is confirmatory and not sealed: no run may begin before it is.",
+            Reason.NOT_SCHEDULED,
+            f"Cohort {name!r} has no such run: its runs are made from its schedule, and by the operator alone. "
+            "Delete this one, or make it without spec.cohortRef.",
         )
     return None
 
 
-def _sealed(cohort: BenchmarkCohort) -> bool:
-    return cohort.status.preregistration_sha256 is not None
+def _as_made(spec: BenchmarkRunSpec) -> BenchmarkRunSpec:
+    """A spec without what may change after its creation."""
+    return spec.model_copy(update={"suspend": False, "cancel": None})
 
 
 def _plan(run: BenchmarkRun, found: References, probes: Sequence[Probe]) -> Refusal | None:

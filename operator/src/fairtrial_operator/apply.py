@@ -78,7 +78,7 @@ class Applier:
             self._state.run_written()  # else nothing changed, or the watch was faster: it will not speak of it again
         metadata = raw["metadata"]
         if metadata.get("deletionTimestamp") and not metadata.get("finalizers"):
-            self._state.runs.forget(key_of(raw))
+            self._state.forget_run(key_of(raw))
         else:
             self._state.keep_run(raw)
 

@@ -2,7 +2,6 @@
 
 import logging
 from datetime import UTC, datetime
-from typing import Literal
 
 from fairtrial import names
 from fairtrial.api import ObjectMeta
@@ -12,9 +11,7 @@ from fairtrial_operator.seen import Event
 log = logging.getLogger(__name__)
 
 
-async def post(
-    kube: Kube, resource: Resource, metadata: ObjectMeta, event: Event, kind: Literal["Warning", "Normal"] = "Warning"
-) -> None:
+async def post(kube: Kube, resource: Resource, metadata: ObjectMeta, event: Event, *, warning: bool = True) -> None:
     """Post an event, once per object and reason; an event that can't be posted stops nothing."""
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     about = {"apiVersion": resource.api_version, "kind": resource.kind, "uid": metadata.uid}
@@ -27,7 +24,7 @@ async def post(
             "namespace": metadata.namespace,
         },
         "involvedObject": about,
-        "type": kind,
+        "type": "Warning" if warning else "Normal",
         "reason": event.reason,
         "message": event.message[:1024],
         "source": {"component": names.FIELD_MANAGER},

@@ -89,12 +89,15 @@ def registry(state: State, post: Post) -> kopf.OperatorRegistry:
     async def on_run(event: Any, **_: Any) -> None:
         post(state.run_gone if event["type"] == "DELETED" else state.run_changed, _object(event))
 
+    async def on_cohort(event: Any, **_: Any) -> None:
+        post(state.cohort_gone if event["type"] == "DELETED" else state.cohort_changed, _object(event))
+
     kopf.on.event(*_selector(RUNS), registry=made, id="runs")(on_run)
+    kopf.on.event(*_selector(COHORTS), registry=made, id="cohorts")(on_cohort)
     for resource, cache in (
         (TASKS, state.tasks),
         (CLASSES, state.classes),
         (PROVIDERS, state.providers),
-        (COHORTS, state.cohorts),
     ):
         _keep(made, (state, post), resource, cache)
     return made

@@ -18,3 +18,13 @@ REPAIRS = Counter("fairtrial_resync_repairs", "Work found by a resync that no ev
 OUTCOMES = Counter("fairtrial_runs", "Runs recorded, by outcome and cause", ["outcome", "cause"], registry=REGISTRY)
 STORE_ERRORS = Counter("fairtrial_store_errors", "Failed calls to the object store", ["reason"], registry=REGISTRY)
 RELEASED = Counter("fairtrial_released_unrecorded", "Deleted runs let go without a record", registry=REGISTRY)
+COHORT_RUNS = Gauge(
+    "fairtrial_cohort_runs", "Runs of a cohort, by where they are", ["namespace", "cohort", "place"], registry=REGISTRY
+)
+COHORT_RUNS_CREATED = Counter("fairtrial_cohort_runs_created", "Runs created for cohorts", registry=REGISTRY)
+COHORT_RUNS_ADOPTED = Counter(
+    "fairtrial_cohort_runs_adopted", "Creates that found the cohort's run there already", registry=REGISTRY
+)
+REPLACEMENTS = Counter("fairtrial_replacements", "Decisions about invalid runs, by code", ["code"], registry=REGISTRY)
+LEDGER_PAGES = Counter("fairtrial_ledger_pages", "Objects written to ledgers", registry=REGISTRY)
+LEDGER_ENTRIES = Counter("fairtrial_ledger_entries", "Entries written to ledgers", registry=REGISTRY)

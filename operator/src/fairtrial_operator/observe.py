@@ -15,8 +15,9 @@ from fairtrial.evidence.layout import Layout, RunLayout
 from fairtrial.evidence.objects import ObjectStore
 from fairtrial.usage import calls
 from fairtrial_operator import pods, policies
-from fairtrial_operator.accept import NamespaceView, References
+from fairtrial_operator.accept import NamespaceView, References, Ticket
 from fairtrial_operator.cache import Cache, Key, Object
+from fairtrial_operator.cohorts.members import owner_of
 from fairtrial_operator.kube import CLASSES, COHORTS, NODES, PODS, PROVIDERS, TASKS, Kube, NotFound, Resource
 from fairtrial_operator.metrics import STORE_ERRORS
 from fairtrial_operator.seen import Refused, Report, Role, Seen, Stored
@@ -64,7 +65,7 @@ class Observer:
         if _needs_model_calls(run):
             model_calls = await self._report(run, calls.ARTIFACT, notes)
         return Seen(
-            references=await self._references(run),
+            references=await self._references(run, raw),
             settings=await self._surroundings.pods(),
             agent=agent,
             evaluator=evaluator,
@@ -85,31 +86,43 @@ class Observer:
         return self._layout.run(run.metadata.namespace, run.metadata.name, run.metadata.uid, cohort)
 
     # --- references ---------------------------------------------------------------------------------------------------
-    async def _references(self, run: BenchmarkRun) -> References:
+    async def _references(self, run: BenchmarkRun, raw: Object) -> References:
         spec, namespace, state = run.spec, run.metadata.namespace, self._state
         if run.recorded or evaluation_over(run.status):
             return References(None, None, None)
         view = namespace_view(state, self._settings, namespace)
-        task = await self._find(BenchmarkTask, TASKS, state.tasks, Key(namespace, spec.task_ref.name))
-        found = await self._find(ResourceClass, CLASSES, state.classes, Key("", spec.resource_class_name))
+        task = await self.find(BenchmarkTask, TASKS, state.tasks, Key(namespace, spec.task_ref.name))
+        found = await self.find(ResourceClass, CLASSES, state.classes, Key("", spec.resource_class_name))
         if is_true(run.status.conditions, ACCEPTED):
             return References(view, task, found)
         provider = spec.network.model_provider_ref
-        cohort = None
+        cohort = ticket = None
         if spec.cohort_ref is not None:
             key = Key(namespace, spec.cohort_ref.name)
-            cohort = await self._find(BenchmarkCohort, COHORTS, state.cohorts, key)
+            cohort = await self.find(BenchmarkCohort, COHORTS, state.cohorts, key)
+            ticket = self._ticket(run, raw, cohort) if cohort is not None else None
         return References(
             namespace=view,
             task=task,
             resource_class=found,
-            provider=await self._find(ModelProvider, PROVIDERS, state.providers, Key(namespace, provider.name))
+            provider=await self.find(ModelProvider, PROVIDERS, state.providers, Key(namespace, provider.name))
             if provider
             else None,
             cohort=cohort,
+            ticket=ticket,
         )
 
-    async def _find(self, kind: type[M], resource: Resource, cache: Cache, key: Key) -> M | None:
+    def _ticket(self, run: BenchmarkRun, raw: Object, cohort: BenchmarkCohort) -> Ticket:
+        """What its cohort's ledger says about a run."""
+        owner, book = owner_of(raw), self._state.books.get(cohort.metadata.uid)
+        return Ticket(
+            owned=owner is not None and owner.uid == cohort.metadata.uid,
+            given=book.ticketed(run.metadata.name) if book else None,
+            spec=book.spec_of(cohort, run.metadata.name) if book else None,
+        )
+
+    async def find(self, kind: type[M], resource: Resource, cache: Cache, key: Key) -> M | None:
+        """An object that something refers to, or None."""
         raw = await self._raw(resource, cache, key)
         return parse(kind, raw, name=f"{resource.kind} {key.name}") if raw is not None else None
 

@@ -10,12 +10,13 @@ from fairtrial.errors import FairtrialError, InvalidInput
 from fairtrial_operator import metrics
 from fairtrial_operator.apply import Applier
 from fairtrial_operator.cache import Key
+from fairtrial_operator.cohorts.reconcile import CohortReconciler
 from fairtrial_operator.decide import decide
-from fairtrial_operator.kube import RUNS, Changed, Kube, NotFound
+from fairtrial_operator.kube import COHORTS, RUNS, Changed, Kube, NotFound
 from fairtrial_operator.namespace import NamespaceKeeper
 from fairtrial_operator.observe import Notes, Observer, namespace_view
 from fairtrial_operator.settings import Settings
-from fairtrial_operator.state import NAMESPACE, State, WorkKey, finished
+from fairtrial_operator.state import COHORT, NAMESPACE, State, WorkKey, finished
 
 log = logging.getLogger(__name__)
 STEPS_AT_ONCE = 20  # a run's whole life has ten
@@ -32,11 +33,12 @@ class Reconciler:
         settings: Settings,
         observer: Observer,
         applier: Applier,
+        cohorts: CohortReconciler,
         clock: Callable[[], datetime],
     ) -> None:
         self._kube, self._state, self._settings = kube, state, settings
         self._observer, self._applier, self._clock = observer, applier, clock
-        self._namespaces = NamespaceKeeper(kube, state, settings)
+        self._namespaces, self._cohorts = NamespaceKeeper(kube, state, settings), cohorts
 
     async def __call__(self, key: WorkKey) -> bool:
         """Work on one key. A bug in one run must not stop the others, so everything is caught and counted here."""
@@ -47,6 +49,8 @@ class Reconciler:
             if key.kind == NAMESPACE:
                 await self._namespaces.reconcile(key.name)
                 done = True
+            elif key.kind == COHORT:
+                done = await self._cohorts.reconcile(Key(key.namespace, key.name), key, self._ours)
             else:
                 done = await self._run(Key(key.namespace, key.name), key, resynced=resynced)
         except (Changed, NotFound) as error:
@@ -74,7 +78,7 @@ class Reconciler:
             except InvalidInput as error:
                 log.error("%s is left alone: %s", key, error)
                 return True
-            if not self._ours(run):
+            if not self._ours(run.metadata.namespace):
                 return True
             now = self._clock()
             seen = await self._observer.observe(run, raw, notes, now)
@@ -93,9 +97,9 @@ class Reconciler:
         log.error("%s does not come to rest; going on later", key)
         return False
 
-    def _ours(self, run: BenchmarkRun) -> bool:
-        """Whether this operator answers for the run's namespace; another one's label value means another one."""
-        view = namespace_view(self._state, self._settings, run.metadata.namespace)
+    def _ours(self, namespace: str) -> bool:
+        """Whether this operator answers for the namespace; another one's label value means another one."""
+        view = namespace_view(self._state, self._settings, namespace)
         if view is None or view.selected:
             return view is not None
         return self._settings.selector_key not in view.labels and self._settings.selector_value == "true"
@@ -105,9 +109,15 @@ class Reconciler:
         if key.kind == NAMESPACE:
             return False
         try:
+            if key.kind == COHORT:
+                self._state.cohorts.put(await self._kube.get(COHORTS, key.name, key.namespace))
+                return False
             self._state.keep_run(await self._kube.get(RUNS, key.name, key.namespace))
         except NotFound:
-            self._state.runs.forget(Key(key.namespace, key.name))
+            if key.kind == COHORT:
+                self._state.cohorts.forget(Key(key.namespace, key.name))
+                return True
+            self._state.forget_run(Key(key.namespace, key.name))
             return True
         except FairtrialError as error:
             log.warning("%s: %s", key, error)

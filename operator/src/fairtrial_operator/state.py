@@ -9,23 +9,32 @@ from fairtrial import names
 from fairtrial.api import BenchmarkRun, is_true
 from fairtrial.api.conditions import ACCEPTED
 from fairtrial_operator.cache import Cache, Key, Object, key_of
+from fairtrial_operator.cohorts.book import Book
+from fairtrial_operator.cohorts.members import Members, Owner
 from fairtrial_operator.workqueue import WorkQueue
 
 
 class WorkKey(NamedTuple):
-    """A piece of work: a run, or a namespace (whose name is then `name`)."""
+    """A piece of work: a run, a cohort, or a namespace (whose name is then `name`)."""
 
     kind: str
     namespace: str
     name: str
 
 
-RUN, NAMESPACE = "run", "namespace"
+RUN, COHORT, NAMESPACE = "run", "cohort", "namespace"
+# How long a cohort may wait for further news of its runs before it is looked at: its account costs by the run.
+NEWS_SECONDS, NEWS_SECONDS_PER_RUN, NEWS_SECONDS_MOST = 0.02, 0.0001, 1.0
 
 
 def run_key(key: Key) -> WorkKey:
     """The work on one run."""
     return WorkKey(RUN, key.namespace, key.name)
+
+
+def cohort_key(key: Key) -> WorkKey:
+    """The work on one cohort."""
+    return WorkKey(COHORT, key.namespace, key.name)
 
 
 def namespace_key(name: str) -> WorkKey:
@@ -47,6 +56,8 @@ class State:
     namespaces: Cache = field(default_factory=Cache)
     policies: Cache = field(default_factory=Cache)
     accounts: set[str] = field(default_factory=set)  # namespaces whose service account is known to be there
+    members: Members = field(default_factory=Members)
+    books: dict[str, Book] = field(default_factory=dict)  # of sealed cohorts that are not complete, by UID
     resynced: set[WorkKey] = field(default_factory=set)  # keys that only a resync has made due
     clock: Callable[[], float] = time.monotonic
     unheard_since: float | None = None  # when a run was written that no watch has spoken of since
@@ -55,12 +66,24 @@ class State:
     def run_changed(self, obj: Object) -> None:
         """Take in a run as the watch shows it, and make it due if it is news."""
         self.unheard_since = None
+        self.take_run(obj)
+
+    def take_run(self, obj: Object) -> None:
+        """Keep a run, whoever brought it, and make it due if it is news: no watch will speak of it again."""
         if self.keep_run(obj) and not finished(obj):
             self.queue.add(run_key(key_of(obj)))
 
     def keep_run(self, obj: Object) -> bool:
         """Keep a run if it is news; of a finished one only a stub, so that thousands cost little."""
-        return self.runs.put(_stub(obj) if finished(obj) else obj)
+        news = self.runs.put(_stub(obj) if finished(obj) else obj)
+        if news:
+            self._cohort_due(self.members.put(obj))
+        return news
+
+    def forget_run(self, key: Key) -> None:
+        """Forget a run: a live read, or our own write, found it gone."""
+        self.runs.forget(key)
+        self._cohort_due(self.members.drop(key))
 
     def run_written(self) -> None:
         """A write of ours changed a run: the watch of runs must show it soon."""
@@ -75,8 +98,32 @@ class State:
     def run_gone(self, obj: Object) -> None:
         """Forget a run that is gone."""
         self.unheard_since = None
-        self.runs.drop(obj)
+        if self.runs.drop(obj):
+            self.members.put(obj)  # what it ended with
+            self._cohort_due(self.members.drop(key_of(obj)))
         self.queue.forget(run_key(key_of(obj)))
+
+    def _cohort_due(self, owner: Owner | None) -> None:
+        if owner is not None:
+            pause = NEWS_SECONDS + NEWS_SECONDS_PER_RUN * len(self.members.of(owner.uid))
+            self.queue.add_after(cohort_key(owner.key), min(pause, NEWS_SECONDS_MOST))
+
+    def cohort_changed(self, obj: Object) -> None:
+        """Take in a cohort as the watch shows it, and make it and the runs that wait for it due if it is news."""
+        if self.cohorts.put(obj):
+            self.queue.add(cohort_key(key_of(obj)))
+            self.referenced_changed("BenchmarkCohort", key_of(obj))
+
+    def cohort_gone(self, obj: Object) -> None:
+        """Forget a cohort that is gone. One that was made anew under its name has another UID, and another book."""
+        self.close_book(obj["metadata"]["uid"])
+        if self.cohorts.drop(obj):
+            self.referenced_changed("BenchmarkCohort", key_of(obj))
+
+    def close_book(self, uid: str) -> None:
+        """Forget what is kept of a cohort that is over."""
+        self.books.pop(uid, None)
+        self.members.forget(uid)
 
     def pod_changed(self, key: Key, obj: Object | None) -> None:
         """Make the run of a pod due. A pod's name is its run's with a role at its end."""
@@ -99,8 +146,11 @@ class State:
         """Remember what a run that is not accepted waits for."""
         if is_true(run.status.conditions, ACCEPTED):
             return
-        work = WorkKey(RUN, run.metadata.namespace, run.metadata.name)
-        for kind, key in references(run):
+        self.wait_for(WorkKey(RUN, run.metadata.namespace, run.metadata.name), references(run))
+
+    def wait_for(self, work: WorkKey, wanted: Iterable[tuple[str, Key]]) -> None:
+        """Remember what a piece of work waits for."""
+        for kind, key in wanted:
             self._waiting.setdefault((kind, key), set()).add(work)
 
 

@@ -114,4 +114,7 @@ class WorkQueue(Generic[K]):
             when, _, key = heapq.heappop(self._heap)
             if self._later.get(key) == when:
                 del self._later[key]
-                self._ready.setdefault(key, when)
+                if key in self._in_flight:  # never twice at once
+                    self._again.add(key)
+                else:
+                    self._ready.setdefault(key, when)

@@ -76,6 +76,18 @@ class Reason:
     STORED = "Stored"
     STORE_UNAVAILABLE = "StoreUnavailable"
     RECORD_CONFLICT = "RecordConflict"
+    # a cohort's
+    COHORT_NOT_SEALED = "CohortNotSealed"
+    NOT_SCHEDULED = "NotScheduled"
+    NOT_ACCEPTABLE = "NotAcceptable"
+    NOT_ASKED = "NotAsked"
+    SEAL_CONFLICT = "SealConflict"
+    AVAILABLE = "Available"
+    RUN_NAME_TAKEN = "RunNameTaken"
+    RUN_REFUSED = "RunRefused"
+    LEDGER_BROKEN = "LedgerBroken"
+    DOES_NOT_ADD_UP = "DoesNotAddUp"
+    ALL_ACCOUNTED_FOR = "AllAccountedFor"
     # any
     PENDING = "Pending"
     CANCELLED = "Cancelled"

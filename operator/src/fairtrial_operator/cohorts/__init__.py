@@ -1,0 +1,1 @@
+"""Cohorts: seal the plan, carry out its runs in order, keep the ledger, and account for every one of them."""

@@ -1,0 +1,220 @@
+"""Gathers what a decision about a cohort looks at: the caches, its ledger, and what became of runs that are gone."""
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from fairtrial import names
+from fairtrial.api import BenchmarkCohort, BenchmarkTask, ModelProvider, Reason, ResourceClass, is_true
+from fairtrial.api.conditions import COMPLETE
+from fairtrial.cohort import ledger as ledgers
+from fairtrial.cohort import preregistration
+from fairtrial.cohort.ledger import Ledger, LedgerEntry
+from fairtrial.cohort.replacement import Evidence
+from fairtrial.errors import FairtrialError, InvalidInput
+from fairtrial.evidence.layout import CohortLayout, Layout
+from fairtrial.evidence.objects import ObjectStore
+from fairtrial.evidence.record_model import Record, load_record
+from fairtrial_operator.cache import Key
+from fairtrial_operator.cohorts.book import Book
+from fairtrial_operator.cohorts.members import owner_of
+from fairtrial_operator.cohorts.seen import CohortSeen, Sealed, Trouble
+from fairtrial_operator.kube import CLASSES, PROVIDERS, RUNS, TASKS, Kube, NotFound
+from fairtrial_operator.metrics import STORE_ERRORS
+from fairtrial_operator.observe import Observer, namespace_view
+from fairtrial_operator.settings import Settings
+from fairtrial_operator.state import State
+
+PAGE_LIMIT, RECORD_LIMIT = 64 * 1024 * 1024, 32 * 1024 * 1024
+READERS = 8
+BATCH = 32  # runs that one reconciliation creates, cancels, deletes or asks about: then it is another key's turn
+STATUS_SECONDS_LEAST, STATUS_SECONDS_MOST = 1.0, 10.0
+RUNS_PER_STATUS_SECOND = 100
+
+
+@dataclass
+class CohortNotes:
+    """What one reconciliation has learned so far."""
+
+    sealed: Sealed | None = None
+    refused: Trouble | None = None
+
+
+class CohortObserver:
+    """Reads the cluster and the store for one cohort at a time."""
+
+    def __init__(
+        self,
+        kube: Kube,
+        store: ObjectStore,
+        layout: Layout,
+        state: State,
+        settings: Settings,
+        runs: Observer,
+        clock: Callable[[], float],
+    ) -> None:
+        self._kube, self._store, self._layout = kube, store, layout
+        self._state, self._settings, self._runs, self._clock = state, settings, runs, clock
+
+    def keys_of(self, cohort: BenchmarkCohort) -> CohortLayout:
+        """Where this cohort's own documents lie."""
+        metadata = cohort.metadata
+        return self._layout.cohort(metadata.namespace, metadata.name, metadata.uid)
+
+    async def observe(self, cohort: BenchmarkCohort, notes: CohortNotes) -> CohortSeen:
+        """Everything that `decide` needs to know about this cohort now."""
+        uid, namespace = cohort.metadata.uid, namespace_view(self._state, self._settings, cohort.metadata.namespace)
+        members = self._state.members.of(uid)
+        if is_true(cohort.status.conditions, COMPLETE):
+            return CohortSeen(namespace, members=members, batch=BATCH)
+        if cohort.status.preregistration_sha256 is None:
+            return CohortSeen(namespace, found=await self._found(cohort), sealed=notes.sealed)
+        book = self._state.books.get(uid) or Book.of(cohort)
+        self._state.books[uid] = book
+        if book.trouble is None:
+            book.trouble = await self._read(cohort, book)
+        ledger = None if book.trouble is not None else book.ledger
+        due = self._due_after(cohort, book)
+        return CohortSeen(
+            namespace,
+            schedule=book.schedule,
+            ledger=ledger,
+            ledger_trouble=book.trouble,
+            members=members,
+            lost=self._state.members.lost(uid),
+            evidence=book.evidence,
+            records=book.records,
+            absent=frozenset(book.fresh),
+            refused=notes.refused,
+            outranked=self._outranked(uid, book),
+            status_due=due <= 0,
+            status_due_after=due,
+            batch=BATCH,
+        )
+
+    def _due_after(self, cohort: BenchmarkCohort, book: Book) -> float:
+        """Seconds until counts alone may be written again: the more runs, the less one of them matters."""
+        wanted = len(book.schedule.entries) / RUNS_PER_STATUS_SECOND
+        pause = min(max(wanted, STATUS_SECONDS_LEAST), STATUS_SECONDS_MOST)
+        return 0.0 if cohort.status.started_at is None else book.status_at + pause - self._clock()
+
+    def _outranked(self, uid: str, own: Book) -> bool:
+        others = (book for other, book in self._state.books.items() if other != uid)
+        return any(book.demand and book.priority > own.priority for book in others)
+
+    async def _found(self, cohort: BenchmarkCohort) -> preregistration.Found:
+        namespace, find, state = cohort.metadata.namespace, self._runs.find, self._state
+        class_key = Key("", cohort.spec.execution.resource_class_name)
+        return preregistration.Found(
+            tasks={
+                name: await find(BenchmarkTask, TASKS, state.tasks, Key(namespace, name))
+                for name in preregistration.task_names(cohort)
+            },
+            resource_class=await find(ResourceClass, CLASSES, state.classes, class_key),
+            providers={
+                name: await find(ModelProvider, PROVIDERS, state.providers, Key(namespace, name))
+                for name in preregistration.provider_names(cohort)
+            },
+        )
+
+    # --- the ledger, and runs that are gone ---------------------------------------------------------------------------
+    async def _read(self, cohort: BenchmarkCohort, book: Book) -> Trouble | None:
+        """Bring the book up to date; what stands in the way of that."""
+        try:
+            if book.ledger is None:
+                await self._list_runs(cohort)
+                book.ledger = await asyncio.to_thread(self._read_ledger, cohort)
+            await self._look_for_missing(cohort, book, book.ledger)
+            await self._read_invalid(cohort, book, book.ledger)
+        except InvalidInput as error:
+            return Trouble(Reason.LEDGER_BROKEN, str(error), again=False)
+        except FairtrialError as error:
+            STORE_ERRORS.labels(error.reason).inc()
+            return Trouble(Reason.STORE_UNAVAILABLE, str(error))
+        return None
+
+    async def _list_runs(self, cohort: BenchmarkCohort) -> None:
+        """All runs at once, before the first look: what no watch has shown yet need not be asked for one by one."""
+        token = ""
+        while True:
+            page = await self._kube.list_page(
+                RUNS,
+                selector=f"{names.COHORT_LABEL}={cohort.metadata.name}",
+                fields=f"metadata.namespace={cohort.metadata.namespace}",
+                token=token,
+            )
+            for raw in page["items"]:
+                self._state.take_run(raw | {"apiVersion": RUNS.api_version, "kind": RUNS.kind})
+            token = page["metadata"].get("continue") or ""
+            if not token:
+                return
+
+    def _read_ledger(self, cohort: BenchmarkCohort) -> Ledger:
+        keys = self._store.keys(self.keys_of(cohort).ledger())
+        with ThreadPoolExecutor(READERS) as readers:
+            pages: Iterable[bytes] = readers.map(lambda key: self._store.get(key, limit=PAGE_LIMIT), keys)
+            return ledgers.read(cohort.metadata.name, cohort.metadata.uid, pages)
+
+    async def _look_for_missing(self, cohort: BenchmarkCohort, book: Book, ledger: Ledger) -> None:
+        """Tickets without a run in the caches: created and not seen, recorded and gone, or not created yet."""
+        members, namespace = self._state.members.of(cohort.metadata.uid), cohort.metadata.namespace
+        missing = [
+            name for name in ledger.open if name not in members and name not in book.fresh and name not in book.records
+        ]
+        for name in missing[:BATCH]:
+            try:
+                live = await self._kube.get(RUNS, name, namespace)
+            except NotFound:
+                live = {"metadata": {}}
+            owner = owner_of(live)
+            if owner is not None and owner.uid == cohort.metadata.uid:
+                self._state.take_run(live)
+                continue
+            record = await asyncio.to_thread(self._find_record, cohort, name)
+            if record is None:
+                book.fresh.add(name)
+                continue
+            book.records[name] = record_entry(record, ledger.tickets[name].index)
+            book.evidence[name] = Evidence.of_record(record[0])
+
+    def _find_record(self, cohort: BenchmarkCohort, name: str) -> tuple[Record, str] | None:
+        """The record of a run whose object is gone. An earlier cohort of this name has another preregistration."""
+        metadata = cohort.metadata
+        folder = self._layout.run(metadata.namespace, name, "x", metadata.name).base.removesuffix("x")
+        for key in self._store.keys(folder):
+            if not key.endswith("/record.json"):
+                continue
+            data = self._store.get(key, limit=RECORD_LIMIT)
+            record = load_record(data, name=key)
+            if record.lineage.preregistration_sha256 == cohort.status.preregistration_sha256:
+                return record, hashlib.sha256(data).hexdigest()
+        return None
+
+    async def _read_invalid(self, cohort: BenchmarkCohort, book: Book, ledger: Ledger) -> None:
+        """What the records of runs that may be replaced tell: a status does not say whether a model answered."""
+        members, metadata = self._state.members.of(cohort.metadata.uid), cohort.metadata
+        for name in ledger.open:
+            member = members.get(name)
+            if member is None or member.state.outcome != "invalid" or name in book.evidence:
+                continue
+            key = self._layout.run(metadata.namespace, name, member.state.uid, metadata.name).record()
+            data = await asyncio.to_thread(self._store.get, key, limit=RECORD_LIMIT)
+            book.evidence[name] = Evidence.of_record(load_record(data, name=key))
+
+
+def record_entry(found: tuple[Record, str], index: int) -> LedgerEntry:
+    """The ledger's entry of a record that was read."""
+    record, sha256 = found
+    end, identity = record.classification, record.identity
+    return LedgerEntry(
+        "record",
+        run=identity.run,
+        uid=identity.uid,
+        index=index,
+        sha256=sha256,
+        outcome=end.outcome,
+        invalidity=end.invalidity or "",
+        reason=end.reason,
+    )
