@@ -16,11 +16,12 @@ from typing import Protocol
 from fairtrial.evidence.layout import Layout
 from fairtrial.journal import summary
 from fairtrial.usage import money
-from fairtrial.usage.counters import Counters, Usage
+from fairtrial.usage.counters import NOT_FORWARDED, Counters, Usage
 from fairtrial_gateway.models.parties import Budget, Party, Provider
 
 READERS = 8
 FORGET_SECONDS = 3600.0  # a run that called nothing for so long is read again when it does
+AGAIN_SECONDS = 5.0  # until the store is asked again for the pages of what had begun elsewhere
 PAGE_LIMIT = 1 << 20
 
 
@@ -42,12 +43,23 @@ class Over:
 
 @dataclass
 class Ledger:
-    """One run's exchanges: what was forwarded, and the names of what was refused."""
+    """One run's exchanges: what was forwarded, and the names of what was not."""
 
     spent: dict[str, Spent] = field(default_factory=dict)
     refused: set[str] = field(default_factory=set)
-    complete: bool = False  # everything that other replicas stored has been read
+    begun: set[str] = field(default_factory=set)  # of `spent`, those whose page was not there when the store was read
+    read_at: float = 0.0
+    read_for: int = -1  # the generation of replicas for which the store was read
     used_at: float = 0.0
+
+    def enter(self, page: summary.Exchange, prices: money.Snapshot | None) -> None:
+        """An exchange is over."""
+        self.begun.discard(page.exchange)
+        if page.ending == "refused" or page.usage.reason == NOT_FORWARDED:
+            self.spent.pop(page.exchange, None)
+            self.refused.add(page.exchange)
+        else:
+            self.spent[page.exchange] = spent_on(page.usage, prices)
 
 
 def over(budget: Budget, spent: Mapping[str, Spent], provider: Provider) -> Over | None:
@@ -105,6 +117,7 @@ class Budgets:
         self._store, self._layout, self._clock = store, layout, clock
         self._ledgers: dict[str, Ledger] = {}
         self._reading: dict[str, asyncio.Lock] = {}
+        self._generation = 0
         self._pool = ThreadPoolExecutor(READERS, thread_name_prefix="ledger")
 
     async def ledger(self, party: Party) -> Ledger:
@@ -114,22 +127,26 @@ class Budgets:
             self._forget()
             ledger = self._ledgers[party.key] = Ledger()
         ledger.used_at = self._clock()
-        if party.budget.limited and not ledger.complete:
+        if party.budget.limited and self._is_stale(ledger):
             async with self._reading.setdefault(party.key, asyncio.Lock()):
-                if not ledger.complete:
+                if self._is_stale(ledger):
+                    generation = self._generation
                     await self._read(party, ledger)
-                    ledger.complete = True
+                    ledger.read_for, ledger.read_at = generation, self._clock()
             self._reading.pop(party.key, None)
         return ledger
 
     def read_again(self) -> None:
         """Other replicas may have seen calls of our runs: trust no ledger until the store was asked."""
-        for ledger in self._ledgers.values():
-            ledger.complete = False
+        self._generation += 1
 
     def close(self) -> None:
         """Read no more."""
         self._pool.shutdown(cancel_futures=True)
+
+    def _is_stale(self, ledger: Ledger) -> bool:
+        waited = self._clock() - ledger.read_at >= AGAIN_SECONDS
+        return ledger.read_for != self._generation or (bool(ledger.begun) and waited)
 
     async def _read(self, party: Party, ledger: Ledger) -> None:
         run = self._layout.run(party.run.namespace, party.run.name, party.run.uid, party.cohort)
@@ -139,20 +156,18 @@ class Budgets:
         for key in keys:
             exchange, _, file = key.removeprefix(run.exchanges()).partition("/")
             files.setdefault(exchange, set()).add(file)
-        unknown = [name for name in files if name not in ledger.spent and name not in ledger.refused]
+        known = (ledger.spent.keys() | ledger.refused) - ledger.begun
+        unknown = [name for name in files if name not in known]
         whole = [name for name in unknown if "exchange.json" in files[name]]
         prices = prices_of(party.provider)
         pages = await asyncio.gather(
             *(submit(self._pool, self._page, run.exchange(name, "exchange.json")) for name in whole)
         )
         for page in pages:
-            if page.ending == "refused":
-                ledger.refused.add(page.exchange)
-            else:
-                ledger.spent[page.exchange] = spent_on(page.usage, prices)
-        for name in unknown:
-            if name not in whole:
-                ledger.spent[name] = Spent()  # begun elsewhere; its page will come
+            ledger.enter(page, prices)
+        for name in set(unknown) - set(whole):
+            ledger.spent.setdefault(name, Spent())
+            ledger.begun.add(name)
 
     def _page(self, key: str) -> summary.Exchange:
         return summary.load(self._store.get(key, limit=PAGE_LIMIT), name=key)

@@ -10,11 +10,10 @@ from collections.abc import AsyncIterator
 
 from aiohttp import web
 
-from fairtrial.journal.summary import Exchange
 from fairtrial.wires.base import Call, Wire
 from fairtrial.wires.headers import upstream_headers, upstream_query
 from fairtrial_gateway.models import requests, upstream
-from fairtrial_gateway.models.budgets import Budgets, Ledger, Spent, over, prices_of, spent_on
+from fairtrial_gateway.models.budgets import Budgets, Ledger, Spent, over, prices_of
 from fairtrial_gateway.models.client import Client
 from fairtrial_gateway.models.exchange import Declined, Live
 from fairtrial_gateway.models.failures import AgentGone
@@ -46,14 +45,10 @@ class Proxy:
         if len(ledger.refused) >= self.settings.recorded_refusals:
             raise Declined(429, "refused_too_often", "Too many calls of this run were refused.", retry_after=60)
         live = self.lifecycle.begin(request, target, wire, call, party.run, party.cohort, party.provider)
-
-        def enter(page: Exchange) -> None:
-            if page.ending == "refused":
-                ledger.refused.add(page.exchange)
-            elif page.exchange in ledger.spent:
-                ledger.spent[page.exchange] = spent_on(page.usage, prices_of(party.provider))
-
-        return await self.lifecycle.run(live, self._forwarded(live, ledger, party), enter)
+        prices = prices_of(party.provider)
+        return await self.lifecycle.run(
+            live, self._forwarded(live, ledger, party), lambda page: ledger.enter(page, prices)
+        )
 
     async def _forwarded(self, live: Live, ledger: Ledger, party: Party) -> None:
         """Every step of a call that goes well; what does not leaves by an exception."""

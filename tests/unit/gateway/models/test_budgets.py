@@ -3,11 +3,24 @@
 from decimal import Decimal
 
 import pytest
-from fairtrial_gateway.models.budgets import Spent, over, prices_of, spent_on, tokens_at_least
-from fairtrial_gateway.models.parties import Budget, Provider
+from fairtrial_gateway.models.budgets import (
+    AGAIN_SECONDS,
+    Budgets,
+    Spent,
+    over,
+    prices_of,
+    spent_on,
+    tokens_at_least,
+)
+from fairtrial_gateway.models.parties import Budget, Party, Provider
 from fairtrial_gateway.models.routes import budget_of
 
 from fairtrial.api.provider import ModelProviderSpec
+from fairtrial.documents import RunIdentity
+from fairtrial.evidence.layout import Layout
+from fairtrial.evidence.memory import MemoryStore
+from fairtrial.journal import summary
+from fairtrial.journal.summary import Exchange
 from fairtrial.usage.counters import Counters, Usage
 
 
@@ -85,3 +98,62 @@ def test_a_runs_limits_become_its_budget():
 
 def test_a_credential_is_never_shown():
     assert "credential" not in repr(provider()).replace("credential_secret_ref", "")
+
+
+# --- what others have spent -------------------------------------------------------------------------------------------
+RUN = RunIdentity("ns", "r", "u")
+KEYS = Layout().run("ns", "r", "u")
+
+
+class Store(MemoryStore):
+    reads = 0
+
+    def keys(self, prefix: str) -> list[str]:
+        self.reads += 1
+        return super().keys(prefix)
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def page_of(exchange: str, tokens: int) -> bytes:
+    usage = Usage("complete", "", Counters(all_input=tokens, output=0))
+    return summary.dump(Exchange(exchange, RUN, "p", "openaiChat", "/", "2026", "complete", usage=usage))
+
+
+async def test_what_another_replica_had_begun_is_counted_when_it_has_ended():
+    store, clock = Store(), Clock()
+    budgets, party = Budgets(store, Layout(), clock), Party(RUN, provider(), budget=Budget(tokens=100))
+    other = "0000000000001-00000000"
+    store.put(KEYS.exchange(other, "started.json"), b"{}")
+
+    assert (await budgets.ledger(party)).spent == {other: Spent()}
+    store.put(KEYS.exchange(other, "exchange.json"), page_of(other, 100))
+    clock.now += AGAIN_SECONDS
+    ledger = await budgets.ledger(party)
+
+    assert {name: each.tokens for name, each in ledger.spent.items()} == {other: 100}
+    reads = store.reads
+    await budgets.ledger(party)
+    clock.now += AGAIN_SECONDS
+    await budgets.ledger(party)
+    assert store.reads == reads  # nothing is open any more
+    budgets.close()
+
+
+async def test_a_call_of_ours_that_waits_while_the_store_is_read_is_none_if_it_is_refused():
+    store = MemoryStore()
+    budgets, party = Budgets(store, Layout()), Party(RUN, provider(), budget=Budget(calls=1))
+    ours = "0000000000001-00000000"
+    store.put(KEYS.exchange(ours, "started.json"), b"{}")
+    ledger = await budgets.ledger(party)
+    page = Exchange(ours, RUN, "p", "openaiChat", "/", "2026", "refused")
+
+    ledger.enter(page, None)
+
+    assert (ledger.spent, ledger.refused) == ({}, {ours})
+    budgets.close()
