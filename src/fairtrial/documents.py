@@ -142,7 +142,7 @@ class StepResult:
     started_at: str
     duration_ms: int
     deadline_seconds: int
-    end: Literal["exited", "signaled", "not_started"]
+    end: Literal["exited", "signaled", "not_started", "lost"]  # lost: launch was gone before it could tell
     exit_code: int | None = None
     signal: int | None = None
     signal_sender: Literal["launch", "agent", "outside", "kernel", "unknown"] | None = None

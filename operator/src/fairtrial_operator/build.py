@@ -16,6 +16,7 @@ from fairtrial.documents import AgentPlan, AgentReport, Probe, dump
 Object = dict[str, Any]
 
 SLACK_SECONDS = 120  # between what the deadlines add up to and the kubelet's own limit for the whole pod
+RECORDER_MEMORY = "384Mi"  # what an agent leaves behind must not end its recorder: it is bounded to less than this
 SIDECAR_REQUESTS = {"cpu": "50m", "memory": "64Mi", "ephemeral-storage": "64Mi"}
 RUNTIME_BYTES = 512 * 1024 * 1024  # of the shared volume, for all but the public archive itself
 SPOOL_BYTES = 512 * 1024 * 1024  # of the recorder's own volume, for all but the snapshot: streams, patch, events …
@@ -279,7 +280,7 @@ def _sidecar(image: str, module: str, env: list[Object], mounts: list[Object], o
     made = _helper(names.CONTAINER_RECORD, image, module, env, mounts) | {"restartPolicy": "Always"}
     # The kubelet weighs all volumes against the sum of the containers' limits: ours are not at the agent's cost.
     room = sum(quantity_value(volume.source["emptyDir"]["sizeLimit"]) for volume in ours)
-    made["resources"]["limits"]["ephemeral-storage"] = str(int(room))
+    made["resources"]["limits"] |= {"ephemeral-storage": str(int(room)), "memory": RECORDER_MEMORY}
     return made
 
 

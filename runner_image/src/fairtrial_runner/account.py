@@ -1,6 +1,8 @@
 """What the recorder has been told so far, and the report that it makes of it: no input or output of its own."""
 
 import re
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_type_hints
 
@@ -21,6 +23,9 @@ from fairtrial.documents import (
 from fairtrial.errors import InvalidInput
 
 _ENDINGS = get_type_hints(AgentReport)["ending"]
+# Endings of a run whose agent was never started: nothing that it does may lead to one of them.
+_BEFORE_THE_AGENT = ("isolation_not_enforced", "preflight_failed", "leak_found")
+_PROVEN = ("proven", "not_applicable")
 _PHASE = re.compile(r"[a-z]{1,20}")
 
 
@@ -39,13 +44,15 @@ class Account:
     environment: dict[str, Any] = field(default_factory=dict)
     initial_state: str | None = None
     steps: list[StepResult] = field(default_factory=list)
-    running: str | None = None  # the step that has begun and not ended
+    running: StepResult | None = None  # the step that has begun and not ended
+    clock: Callable[[], float] = time.monotonic
     leftovers: Leftovers | None = None
     timings: dict[str, int] = field(default_factory=dict)
     snapshot: Snapshot = field(default_factory=lambda: Snapshot("missing", reason="not_reached"))
     diff: Diff = field(default_factory=lambda: Diff("missing", reason="not_reached"))
     interaction: Interaction = field(default_factory=lambda: Interaction("not_applicable", reason="no_adapter"))
     _offsets: dict[str, int] = field(default_factory=dict)
+    _began: float = 0.0
 
     def told(self, message: dict[str, Any], seen: dict[str, int]) -> None:
         """Take one message of launch; `seen` is how much of each stream has come before it."""
@@ -67,8 +74,7 @@ class Account:
 
     def _progress(self, kind: Any, message: dict[str, Any], seen: dict[str, int]) -> None:
         if kind == "step_started":
-            self.running = documents.from_json(str, message.get("name"), "step_started")
-            self._offsets = dict(seen)
+            self._begin(message, seen)
         elif kind == "step":
             result = documents.from_json(StepResult, message.get("result"), "step")
             self.steps.append(replace(result, stream_offsets=self._offsets))
@@ -81,16 +87,39 @@ class Account:
                 raise InvalidInput(f"timing: {phase!r} is no phase.")
             self.timings[phase] = documents.from_json(int, message.get("ms"), "timing")
         elif kind == "end":
-            self.ending = documents.from_json(_ENDINGS, message.get("ending"), "end")
-            self.message = documents.from_json(str, message.get("message"), "end")
+            self._end(message)
         else:
             raise InvalidInput(f"launch said {kind!r}, which is not known.")
+
+    def _begin(self, message: dict[str, Any], seen: dict[str, int]) -> None:
+        name = documents.from_json(str, message.get("name"), "step_started")
+        step = next((one for one in self.plan.steps if one.name == name), None)
+        if step is None:
+            raise InvalidInput(f"launch began {name!r}, which is no step.")
+        if self.isolation not in _PROVEN:
+            raise InvalidInput("launch started the agent without a proof of its isolation.")
+        began = documents.from_json(str, message.get("startedAt"), "step_started")
+        self.running = StepResult(name, step.argv, began, 0, step.wall_seconds, "lost")
+        self._offsets, self._began = dict(seen), self.clock()
+
+    def _end(self, message: dict[str, Any]) -> None:
+        ending = documents.from_json(_ENDINGS, message.get("ending"), "end")
+        if ending in _BEFORE_THE_AGENT and (self.running or self.steps):
+            raise InvalidInput(f"launch said {ending!r} when the agent had started.")
+        if ending == "isolation_not_enforced" and self.isolation in _PROVEN:
+            raise InvalidInput("launch said that there is no proof of isolation, and there is.")
+        self.ending = ending
+        self.message = documents.from_json(str, message.get("message"), "end")
 
     def lost(self, why: str, ending: Literal["launch_lost", "recorder_error"] = "launch_lost") -> None:
         """Launch will say no more. What it had said stands."""
         if self.ending is None:
-            during = f" during step {self.running}" if self.running else ""
+            during = f" during step {self.running.name}" if self.running else ""
             self.ending, self.message = ending, f"{why}{during}"
+        if self.running is not None:
+            lasted = int((self.clock() - self._began) * 1000)
+            self.steps.append(replace(self.running, duration_ms=lasted, stream_offsets=self._offsets))
+            self.running = None
 
     @property
     def unexpected(self) -> bool:

@@ -107,7 +107,7 @@ class Launch:
 
     def _step(self, step: Step, leftovers: Inventory) -> Ended:
         began = dt.datetime.now(dt.UTC)
-        self._tell("step_started", name=step.name)
+        self._tell("step_started", name=step.name, startedAt=written(began))
         ended = run(
             Command(
                 step.argv,
@@ -182,12 +182,17 @@ def told(plan: AgentPlan, step: Step, began: dt.datetime) -> Mapping[str, str]:
     }
 
 
+def written(time: dt.datetime) -> str:
+    """A time as reports have it. Pure."""
+    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 def step_result(step: Step, began: dt.datetime, ended: Ended) -> StepResult:
     """A step's end as the report has it. Pure."""
     return StepResult(
         name=step.name,
         argv=step.argv,
-        started_at=began.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        started_at=written(began),
         duration_ms=ended.duration_ms,
         deadline_seconds=step.wall_seconds,
         end=ended.end,

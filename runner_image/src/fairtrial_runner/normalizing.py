@@ -24,7 +24,7 @@ from fairtrial_runner.arrivals import arrival
 
 EVENTS, INTERACTION = "events.jsonl", "interaction.json"
 SECONDS = 60.0  # then what has been read so far is what there is
-_MEMORY_BYTES = 160 * 1024 * 1024  # of the recorder's 256 MiB
+_MEMORY_BYTES = 160 * 1024 * 1024  # beside the recorder's own, within its container's limit
 _CHUNK = 1024 * 1024
 _EVENTS_BYTES = 64 * 1024 * 1024
 

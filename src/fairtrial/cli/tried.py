@@ -79,6 +79,8 @@ def _end_of(step: StepResult) -> str:
         return f"exit code {step.exit_code}, {step.duration_ms} ms"
     if step.end == "signaled":
         return f"signal {step.signal}, {step.duration_ms} ms"
+    if step.end == "lost":
+        return f"nobody saw its end, {step.duration_ms} ms"
     return f"not started: {step.error}"
 
 

@@ -11,6 +11,7 @@ from fairtrial_runner import diff, normalizing, record
 from fairtrial import names, plans
 from fairtrial.api.base import digest, quantity_value
 from fairtrial.api.provider import PinnedModel
+from fairtrial.archive.walk import NAMES_BYTES
 from fairtrial.documents import AgentPlan, EvaluationPlan, Probe, load
 from fairtrial.testing import (
     CANDIDATE_IMAGE,
@@ -163,6 +164,9 @@ def test_no_workspace_overflows_what_is_the_recorders_own(workspace: str) -> Non
     assert int(quantity_value(spool["emptyDir"]["sizeLimit"])) >= most
     assert plan.snapshot_max_bytes <= min(quantity_value(workspace), 2**30)
     assert int(by_name(pod, "record")["resources"]["limits"]["ephemeral-storage"]) > most
+    comparing = 5 * NAMES_BYTES  # measured: three times, and the interpreter
+    memory = quantity_value(by_name(pod, "record")["resources"]["limits"]["memory"])
+    assert memory >= normalizing._MEMORY_BYTES + comparing
 
 
 def test_the_key_for_model_calls_outlasts_the_agent_and_is_in_no_plan() -> None:

@@ -20,9 +20,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairtrial import failure
-from fairtrial.documents import AgentPlan, Artifact, Probe, ProbeResult, RunIdentity, Step
+from fairtrial.classify import classify, facts_of
+from fairtrial.documents import AgentPlan, Artifact, Probe, ProbeResult, RunIdentity, Snapshot, Step
 from fairtrial.errors import FairtrialError, InvalidInput
 from fairtrial.process import Ended
+from fairtrial.testing import AGENT_POD_UID, RUN_UID, container_facts, make_finished_run, pod_facts
+from fairtrial.testing import step_result as made_step
 
 CANARY = "fairtrial-canary-" + "ab" * 16
 PLAN = AgentPlan(RunIdentity("ns", "run", "uid"), "0" * 64, [Step("main", ["x"], 60)], limits={"cpu": "2"})
@@ -215,16 +218,17 @@ def test_listening_ports_are_those_in_state_listen():
         {"type": "end", "ending": "won"},
         {"type": "step", "result": {}},
         {"type": "timing", "phase": "A"},
+        {"type": "step_started", "name": "no step", "startedAt": ""},
     ],
 )
 def test_a_message_that_does_not_fit_is_refused(message):
     with pytest.raises(InvalidInput):
-        Account(PLAN, "pod").told(message, {})
+        Account(PLAN, "pod", isolation="proven").told(message, {})
 
 
 def test_an_account_without_an_end_is_never_complete():
-    account = Account(PLAN, "pod")
-    account.told({"type": "step_started", "name": "main"}, {"stdout": 5})
+    account = Account(PLAN, "pod", isolation="proven")
+    account.told({"type": "step_started", "name": "main", "startedAt": ""}, {"stdout": 5})
     account.lost("gone")
 
     report = account.report([], [], [])
@@ -232,6 +236,53 @@ def test_an_account_without_an_end_is_never_complete():
     assert (report.ending, report.complete, report.message) == ("launch_lost", False, "gone during step main")
     finished = replace(account, ending="finished")
     assert finished.report([], [], []).complete and not finished.report([], [], ["x: not stored"]).complete
+
+
+@pytest.mark.parametrize(("killed_by", "row"), [("Error", "launch_lost"), ("OOMKilled", "out_of_memory")])
+def test_an_agent_that_takes_launch_down_in_its_first_step_has_failed(killed_by, row):
+    """Kubelets kill a whole container for the memory of one process: were that no failure, it would win another try."""
+    now = iter([10.0, 12.5])
+    plan = replace(PLAN, run=RunIdentity("trials", "run-1", RUN_UID))
+    account = Account(plan, AGENT_POD_UID, isolation="proven", clock=lambda: next(now))
+    account.told({"type": "step_started", "name": "main", "startedAt": "2026-01-01T12:00:00.000Z"}, {"stdout": 5})
+    account.lost("gone")
+    account.snapshot = Snapshot("measured", Artifact("agent/snapshot.tar", 1, "0" * 64))
+
+    report = account.report([], [], [])
+
+    (step,) = report.steps
+    assert (step.name, step.argv, step.end, step.duration_ms, step.stream_offsets) == (
+        "main",
+        ["x"],
+        "lost",
+        2500,
+        {"stdout": 5},
+    )
+    pod = pod_facts(phase="Failed", containers={"agent": container_facts(exit_code=137, reason=killed_by)})
+    agent = make_finished_run().status.agent_pod.model_copy(update={"facts": pod})
+    run = make_finished_run()
+    run = run.model_copy(update={"status": run.status.model_copy(update={"agent_pod": agent, "evaluator_pod": None})})
+    assert classify(facts_of(run, report, None)).row == row
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"type": "step_started", "name": "main", "startedAt": ""},
+        {"type": "end", "ending": "isolation_not_enforced", "message": ""},
+    ],
+)
+def test_launchs_word_on_the_proof_is_not_taken_against_our_own(message):
+    with pytest.raises(InvalidInput, match="proof"):
+        Account(PLAN, "pod", isolation="proven" if message["type"] == "end" else "failed").told(message, {})
+
+
+@pytest.mark.parametrize("ending", ["isolation_not_enforced", "preflight_failed", "leak_found"])
+def test_what_keeps_an_agent_from_starting_can_not_end_one_that_has(ending):
+    account = Account(PLAN, "pod", isolation="failed" if ending == "isolation_not_enforced" else "proven")
+    account.steps = [made_step()]
+    with pytest.raises(InvalidInput, match="had started"):
+        account.told({"type": "end", "ending": ending, "message": ""}, {})
 
 
 def test_a_failure_is_told_to_the_kubelet_in_few_bytes(tmp_path, capsys):
