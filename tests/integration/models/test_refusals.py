@@ -148,6 +148,14 @@ async def test_what_may_not_be_asked_is_refused_in_the_callers_dialect_and_journ
     assert provider.asked == []
 
 
+async def test_a_content_coding_is_read_from_all_its_lines(world, provider):
+    codings = ("Content-Encoding: identity", "Content-Encoding: br")
+    sent = post("/model/v1/messages", json.dumps(GOOD).encode(), f"x-api-key: {world.token}", *codings)
+
+    assert (await raw(world.port, sent)).startswith(b"HTTP/1.1 400 ")
+    assert provider.asked == []
+
+
 async def test_other_methods_are_refused(world, session, provider):
     async with session.get(f"{world.url}/model/v1/messages", headers={"x-api-key": world.token}) as answer:
         assert answer.status == 404
@@ -246,6 +254,23 @@ async def test_money_that_cannot_be_counted_is_not_spent(world, session, provide
 
     assert status == 400
     assert "no prices" in body["error"]["message"]
+
+
+@pytest.mark.parametrize("limits", [{"modelTokens": 10}, {"modelCost": "1"}, {"modelCalls": 10}])
+async def test_where_tokens_are_limited_a_stream_must_tell_its_usage(world, session, limits):
+    async with RawProvider(whole(b"data: [DONE]\n\n")).serving() as provider:
+        world.kubernetes.provider(provider.url, "openaiChat", **PRICES)
+        world.kubernetes.run(limits=limits)
+        body = {"model": MODEL, "messages": [], "stream": True}
+        headers = {"x-api-key": world.token}
+        async with session.post(f"{world.url}/model/v1/chat/completions", json=body, headers=headers) as answer:
+            told = await answer.text()
+        asks = body | {"stream_options": {"include_usage": True}}
+        async with session.post(f"{world.url}/model/v1/chat/completions", json=asks, headers=headers) as asking:
+            assert asking.status == 200
+
+    assert answer.status == (200 if "modelCalls" in limits else 400)
+    assert "modelCalls" in limits or "include_usage" in told
 
 
 async def test_a_replica_that_has_not_seen_a_run_asks_the_store(tmp_path, session):

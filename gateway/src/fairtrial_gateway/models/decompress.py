@@ -5,7 +5,7 @@ Output is given in pieces, and stops at a limit: a few kilobytes can hold gigaby
 
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
 import brotli
@@ -86,6 +86,11 @@ def decoder(content_encoding: str) -> Decoder | None:
     if coding == "br":
         return _Brotli()
     return _Zstd() if coding == "zstd" else None
+
+
+def coding_of(headers: Iterable[tuple[bytes, bytes]]) -> str:
+    """The content coding that headers name, in however many lines."""
+    return ", ".join(value.decode("latin-1") for name, value in headers if name.lower() == b"content-encoding")
 
 
 class Plain:

@@ -58,6 +58,7 @@ class Proxy:
             await held.enter_async_context(self.room_for(live.request))
             body = await requests.body(live, self.settings)
             requests.check(live, party.provider.spec, body, self.settings.max_request_bytes)
+            requests.check_countable(live, party.budget)
             _check_budget(party, ledger)
             async with self._turn(live, party):
                 _check_budget(party, ledger)

@@ -18,9 +18,11 @@ from fairtrial_gateway.models.exchange import request_id
 from fairtrial_gateway.models.parties import Peer, ToolServer
 from fairtrial_gateway.models.providers import Providers
 from fairtrial_gateway.models.reading import SCAN_LIMIT, Told, coding, told
+from fairtrial_gateway.models.settings import MIB
 from fairtrial_gateway.models.spool import Spool
 from fairtrial_gateway.models.uploads import Uploads
 
+REQUEST_LIMIT = 64 * MIB  # of a request without its content coding
 UNREADABLE = ".unreadable"
 _MESSAGE = "The gateway ended before the exchange did."
 
@@ -132,7 +134,7 @@ def _read(path: Path, facts: Told, semantics: Semantics | None) -> tuple[Request
             body.extend(frame.payload)
         elif frame.kind == Kind.REQUEST_END and facts.request:
             asked = wire.read_request(
-                call, b"".join(Plain(coding(facts.request.headers), SCAN_LIMIT).pieces(bytes(body)))
+                call, b"".join(Plain(coding(facts.request.headers), REQUEST_LIMIT).pieces(bytes(body)))
             )
             body.clear()
         elif frame.kind == Kind.RESPONSE_HEAD and asked and facts.response:

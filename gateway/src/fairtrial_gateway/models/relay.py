@@ -9,11 +9,11 @@ import contextlib
 from typing import TypeVar
 
 from fairtrial_gateway.models.client import Client
-from fairtrial_gateway.models.decompress import Plain
+from fairtrial_gateway.models.decompress import Plain, coding_of
 from fairtrial_gateway.models.exchange import Live
 from fairtrial_gateway.models.failures import AgentGone, Limit, Silent
 from fairtrial_gateway.models.settings import ModelSettings
-from fairtrial_gateway.models.upstream import Answer, RawHeaders
+from fairtrial_gateway.models.upstream import Answer
 
 T = TypeVar("T")
 LOOK_SECONDS = 1.0  # how often a silent provider's caller is looked for
@@ -96,8 +96,3 @@ class Relay:
         if self._gone_at is None:
             return LOOK_SECONDS
         return self._gone_at + self._settings.drain_seconds - asyncio.get_running_loop().time()
-
-
-def coding_of(headers: RawHeaders) -> str:
-    """The content coding that an answer's headers name."""
-    return ", ".join(value.decode("latin-1") for name, value in headers if name.lower() == b"content-encoding")

@@ -8,9 +8,10 @@ from aiohttp import web
 from fairtrial.api.provider import ModelProviderSpec
 from fairtrial.wires import BY_NAME
 from fairtrial.wires.pin import violations
-from fairtrial_gateway.models.decompress import Plain
+from fairtrial_gateway.models.decompress import Plain, coding_of
 from fairtrial_gateway.models.exchange import Declined, Live
 from fairtrial_gateway.models.failures import AgentGone
+from fairtrial_gateway.models.parties import Budget
 from fairtrial_gateway.models.settings import ModelSettings
 
 
@@ -47,6 +48,13 @@ def check(live: Live, spec: ModelProviderSpec, raw: bytes, most: int) -> None:
         raise Declined(400, found[0].kind, f"{found[0].kind}: {'; '.join(each.message for each in found)}.")
 
 
+def check_countable(live: Live, budget: Budget) -> None:
+    """Where tokens or money are limited, an answer that would not tell what it used is not asked for."""
+    if live.facts and not live.facts.asks_usage and not (budget.tokens is None and budget.cost is None):
+        message = "wrong_parameter: this run's tokens are limited, so a stream must ask for its usage (include_usage)."
+        raise Declined(400, "wrong_parameter", message)
+
+
 def too_large(size: int, most: int) -> Declined:
     """The refusal of a body over the limit."""
     return Declined(413, "body_too_large", f"A request may have {most} bytes; this one has {size} or more.")
@@ -54,7 +62,7 @@ def too_large(size: int, most: int) -> Declined:
 
 def _plain(request: web.Request, raw: bytes, most: int) -> bytes:
     """The body without its content coding: some agents compress their requests."""
-    coding = request.headers.get("Content-Encoding", "")
+    coding = coding_of(request.raw_headers)
     if not coding:
         return raw
     plain = Plain(coding, most)
