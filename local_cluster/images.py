@@ -118,6 +118,8 @@ def ensure_image(name: str) -> str:
             pulled = subprocess.run(
                 command, capture_output=True, text=True, env=build_environment.variables(), check=False
             )
+            if pulled.returncode:
+                raise BuildFailed(f"image {name} could not be loaded into the builder: {pulled.stderr.strip()}")
             _buildah(name, "tag", pulled.stdout.strip(), reference)
     return reference
 
