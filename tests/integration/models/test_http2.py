@@ -2,8 +2,11 @@
 
 import asyncio
 import json
+import time
 
 import pytest
+from fairtrial_gateway.models.failures import Unreachable
+from fairtrial_gateway.models.http2_pool import Pool
 
 from fairtrial.journal.frames import Kind
 from tests.integration.models.http2_provider import Call, Http2Provider, certificate
@@ -212,3 +215,51 @@ async def test_a_request_that_is_refused_before_it_is_whole(world: World):
         use(world, provider.url)
 
         assert (await raw(world.port, sent(world))).startswith(b"HTTP/1.1 502 ")
+
+
+async def test_calls_that_are_given_up_unread_leave_the_window_to_the_others():
+    async def half(call: Call) -> None:
+        await call.answer(b"x" * 200_000, end=b"whole" in dict(call.headers))
+
+    pool = Pool(5)
+    async with Http2Provider(half).serving() as provider:
+        for _ in range(100):  # more than a connection's window all together
+            given_up = await pool.send(provider.url, "/", [], b"")
+            await asyncio.sleep(0.005)
+            given_up.close()
+        stream = await pool.send(provider.url, "/", [(b"whole", b"1")], b"")
+        received = 0
+        async with asyncio.timeout(5):
+            while chunk := await stream.read():
+                received += len(chunk)
+        pool.close()
+
+    assert received == 200_000
+    assert len(provider.connections) == 1
+
+
+async def test_calls_share_an_attempt_to_connect_and_its_failure(monkeypatch):
+    async def never(*_: object, **__: object) -> None:
+        await asyncio.sleep(60)
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "create_connection", never)
+    pool, began = Pool(0.2), time.monotonic()
+    found = await asyncio.gather(
+        *(pool.send("http://127.0.0.1:1", "/", [], b"") for _ in range(10)), return_exceptions=True
+    )
+
+    assert {type(each) for each in found} == {Unreachable}
+    assert time.monotonic() - began < 1
+
+
+async def test_a_call_that_is_given_up_while_connecting_takes_the_connection_from_nobody():
+    async with Http2Provider(streamed).serving() as provider:
+        pool = Pool(5)
+        first = asyncio.create_task(pool.send(provider.url, "/", [], b""))
+        second = asyncio.create_task(pool.send(provider.url, "/", [], b""))
+        await asyncio.sleep(0)
+        first.cancel()
+
+        assert (await second).status == 200
+        assert len(provider.connections) == 1
+        pool.close()

@@ -5,9 +5,7 @@ given up resets its stream and leaves the connection to the others.
 """
 
 import asyncio
-import ssl
 from collections import deque
-from urllib.parse import urlsplit
 
 import h2.config
 import h2.connection
@@ -24,7 +22,6 @@ STREAMS = 64  # of one connection
 CONNECTION_WINDOW = STREAMS * STREAM_WINDOW  # no stream can use up another's
 IDLE_SECONDS = 30.0  # an idle connection older than this is not trusted with a call
 _FRAME_HEAD, _GOAWAY = 9, 7
-_LOCAL = frozenset({b"host", b"content-length", b"connection", b"transfer-encoding", b"keep-alive", b"upgrade"})
 
 
 class Stream:
@@ -50,14 +47,18 @@ class Stream:
                 raise self._failure
             self._changed.clear()
             await self._changed.wait()
+        return self._take()
+
+    def close(self) -> None:
+        """Want no more of it."""
+        self._take()  # what nobody reads must not narrow the connection for the others
+        self._connection.forget(self, reset=not self._ended and self._failure is None)
+
+    def _take(self) -> bytes:
         taken = list(self._chunks)
         self._chunks.clear()
         self._connection.acknowledge(self.number, sum(size for _, size in taken))
         return b"".join(chunk for chunk, _ in taken)
-
-    def close(self) -> None:
-        """Want no more of it."""
-        self._connection.forget(self, reset=not self._ended and self._failure is None)
 
     def on_head(self, headers: RawHeaders) -> None:
         """The answer's head has come."""
@@ -277,70 +278,3 @@ class Connection(asyncio.Protocol):
     def _flush(self) -> None:
         if self._transport and (data := self._h2.data_to_send()):
             self._transport.write(data)
-
-
-class Pool:
-    """Connections by provider, made when those there are full."""
-
-    def __init__(self, connect_seconds: float, tls: ssl.SSLContext | None = None) -> None:
-        self._connect_seconds = connect_seconds
-        self._tls = tls
-        self._connections: dict[tuple[str, str, int], list[Connection]] = {}
-        self._connecting: dict[tuple[str, str, int], asyncio.Lock] = {}
-
-    async def send(self, url: str, target: str, headers: RawHeaders, body: bytes) -> Stream:
-        """Send a POST and wait for the head of its answer."""
-        parts = urlsplit(url)
-        default = 443 if parts.scheme == "https" else 80
-        origin = (parts.scheme, parts.hostname or "", parts.port or default)
-        pseudo: RawHeaders = [
-            (b":method", b"POST"),
-            (b":authority", parts.netloc.encode()),
-            (b":scheme", parts.scheme.encode()),
-            (b":path", (parts.path + target).encode("latin-1")),
-        ]
-        own = [(name.lower(), value) for name, value in headers if name.lower() not in _LOCAL]
-        length = [(b"content-length", str(len(body)).encode())]
-        connection = await self._connection(origin)
-        return await connection.send(pseudo + own + length, body)
-
-    def close(self) -> None:
-        """End every connection."""
-        for connections in self._connections.values():
-            for connection in connections:
-                connection.close()
-
-    async def _connection(self, origin: tuple[str, str, int]) -> Connection:
-        async with self._connecting.setdefault(origin, asyncio.Lock()):
-            kept = []
-            for connection in self._connections.get(origin, []):
-                if connection.usable and (connection.free or not connection.idle):
-                    kept.append(connection)
-                elif connection.idle:
-                    connection.close()
-            self._connections[origin] = kept
-            for connection in kept:
-                if connection.free:
-                    return connection
-            made = await self._connect(*origin)
-            kept.append(made)
-            return made
-
-    async def _connect(self, scheme: str, host: str, port: int) -> Connection:
-        tls = self._context() if scheme == "https" else None
-        try:
-            async with asyncio.timeout(self._connect_seconds):
-                loop = asyncio.get_running_loop()
-                transport, connection = await loop.create_connection(Connection, host, port, ssl=tls)
-        except TimeoutError as error:
-            raise Unreachable("The provider took no connection in time.") from error
-        if tls and transport.get_extra_info("ssl_object").selected_alpn_protocol() != "h2":
-            transport.abort()
-            raise Unreachable("The provider does not speak HTTP/2, which its ModelProvider asks for.")
-        return connection
-
-    def _context(self) -> ssl.SSLContext:
-        if self._tls is None:
-            self._tls = ssl.create_default_context()
-            self._tls.set_alpn_protocols(["h2"])
-        return self._tls

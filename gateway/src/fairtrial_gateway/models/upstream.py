@@ -1,4 +1,4 @@
-"""Talking to providers: HTTP/1.1 by aiohttp, HTTP/2 by `http2`; what comes is given on as it comes.
+"""Talking to providers: HTTP/1.1 by aiohttp, HTTP/2 by `http2_pool`; what comes is given on as it comes.
 
 Nothing is decoded, followed or tried again here, and proxies are those that the settings name: the agent sees what the
 provider did. Both protocols look the same to the caller: an `Answer` with a head, and bytes until there are no more.
@@ -14,8 +14,8 @@ import aiohttp
 from multidict import CIMultiDict
 from yarl import URL
 
-from fairtrial_gateway.models import http2
 from fairtrial_gateway.models.failures import Cut, Silent, Unreachable
+from fairtrial_gateway.models.http2_pool import Pool
 from fairtrial_gateway.models.settings import ModelSettings
 
 RawHeaders = list[tuple[bytes, bytes]]
@@ -59,7 +59,7 @@ class Upstream:
     def __init__(self, settings: ModelSettings) -> None:
         self._settings = settings
         self._session: aiohttp.ClientSession | None = None
-        self._http2 = http2.Pool(settings.connect_seconds)
+        self._http2 = Pool(settings.connect_seconds)
 
     async def close(self) -> None:
         """Close every connection."""
