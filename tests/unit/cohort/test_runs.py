@@ -61,7 +61,8 @@ def test_a_candidate_gets_its_own_variant_and_its_own_provider():
     raw: Any = make_cohort().as_json()["spec"]
     raw["tasks"][0]["variants"] = [variant]
     raw["candidates"][1]["modelProviderRef"] = {"name": "own"}
-    cohort = make_cohort(**raw, mode="endToEnd") if "mode" not in raw else make_cohort(**raw | {"mode": "endToEnd"})
+    raw["execution"]["network"] = {"modelProviderRef": {"name": "common"}}
+    cohort = make_cohort(**raw)
     runs = {
         entry.candidate: run_manifest(cohort, entry)["spec"]
         for entry in schedule_of(cohort).entries
@@ -70,7 +71,7 @@ def test_a_candidate_gets_its_own_variant_and_its_own_provider():
     assert runs["twice"]["taskRef"] == {"name": "task-1-v2", "publicSha256": "1" * 64, "sealedSha256": "2" * 64}
     assert runs["once"]["taskRef"]["name"] == "task-1"
     assert runs["twice"]["network"] == {"modelProviderRef": {"name": "own"}}
-    assert runs["once"]["network"] == {}
+    assert runs["once"]["network"] == {"modelProviderRef": {"name": "common"}}
 
 
 def test_the_records_of_a_run_have_the_configuration_digest_that_was_preregistered():

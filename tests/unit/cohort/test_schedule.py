@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from fairtrial import names
 from fairtrial.cohort.schedule import (
     Schedule,
+    _below,
     block_name,
     make_schedule,
     replacement_name,
@@ -77,6 +78,13 @@ def test_another_process_gives_the_same_bytes(hash_seed: str):
     env = os.environ | {"PYTHONHASHSEED": hash_seed, "LC_ALL": "C", "TZ": "Pacific/Apia"}
     done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == make_schedule("c", 3, ["t3", "t1", "t2"], ["b", "a"], 4).sha256
+
+
+def test_a_number_that_would_favour_small_results_is_passed_over():
+    """2**64 is 1 modulo 3: the last number of 64 bits is one too many."""
+    assert _below(3, iter([2**64 - 1, 5])) == 2
+    assert _below(3, iter([2**64 - 2, 5])) == (2**64 - 2) % 3
+    assert _below(4, iter([2**64 - 1])) == 3
 
 
 # --- what holds for any schedule --------------------------------------------------------------------------------------
