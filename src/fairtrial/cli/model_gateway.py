@@ -1,6 +1,7 @@
 """`fairtrial model-gateway`: record what one's own agent says to its model, on one's own machine."""
 
 import asyncio
+import contextlib
 import os
 import secrets
 import signal
@@ -39,8 +40,12 @@ def run(file: Path, folder: Path, *, port: int, credential_from: str, key: str) 
     try:
         asyncio.run(_serve(models, port, key))
     except OSError as error:
+        with contextlib.suppress(OSError):
+            folder.rmdir()
         raise InvalidInput(f"{HOST}:{port}: {error.strerror or error}.") from error
     show(console, models.pages(), provider, folder)
+    if models.left:
+        console.print(output.plain(f"{models.left} journals could not be moved out of {folder}/spool"))
 
 
 def read_provider(file: Path, env: Mapping[str, str], credential_from: str) -> Provider:
@@ -75,7 +80,7 @@ async def _serve(models: LocalModels, port: int, key: str) -> None:
 def show(console: Console, pages: list[Exchange], provider: Provider, folder: Path) -> None:
     """Calls, tokens and money. What is not known says so."""
     total, prices = add(page.usage for page in pages), prices_of(provider)
-    costs = [money.cost(page.usage, prices, model=page.answered_model or "") for page in pages]
+    costs = [money.cost(page.usage, prices, page.answered_model or page.requested_model or "") for page in pages]
     cost = money.add(costs)
     table = Table(box=None, show_header=False)
     table.add_row("calls", str(len(pages)))

@@ -4,13 +4,19 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import aiohttp
 import pytest
+import yaml
+from fairtrial_gateway.models.folder import FolderSink
+from fairtrial_gateway.models.local import LocalModels
+from fairtrial_gateway.models.parties import Provider
 
+from fairtrial.api.provider import ModelProviderSpec
 from fairtrial.journal import summary
 from fairtrial.scripted import parse_script, serve
 
@@ -96,3 +102,35 @@ def test_what_is_missing_is_named(tmp_path: Path, yaml: str, credential: str, wh
     assert done.returncode != 0
     assert what in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_a_port_that_is_taken_is_named_and_leaves_no_folder(tmp_path: Path):
+    (tmp_path / "provider.yaml").write_text(PROVIDER.replace("URL", "http://x"))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = subprocess.run(
+            command(tmp_path / "provider.yaml", "--to", tmp_path / "out", "--port", port),
+            env=os.environ | {"MODEL_CREDENTIAL": CREDENTIAL},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    assert done.returncode != 0
+    assert f"127.0.0.1:{port}" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+async def test_what_the_folder_does_not_take_stays_in_the_spool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(FolderSink, "open_upload", refuse)
+    spec = ModelProviderSpec.model_validate(yaml.safe_load(PROVIDER.replace("URL", "http://127.0.0.1:1"))["spec"])
+    models = LocalModels(Provider("local", "mine", "local", spec, CREDENTIAL), tmp_path / "out", "key")
+    async with models.serving("127.0.0.1", 0), aiohttp.ClientSession(headers={"x-api-key": "key"}) as session:
+        answer = await session.post(f"{models.url}/v1/chat/completions", data=b"{")
+        assert answer.status == 400
+        await answer.read()
+
+    assert (models.pages(), len(list((tmp_path / "out" / "spool").iterdir()))) == ([], 1)

@@ -1,9 +1,9 @@
 """The same calls and the same journal on somebody's own machine: one provider, one key, a folder for a store."""
 
 import asyncio
+import contextlib
 import secrets
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 from aiohttp import web
@@ -47,9 +47,9 @@ class LocalModels:
         self._key, self._party = key, Party(RUN, provider)
         self.url = ""
 
-    @asynccontextmanager
+    @contextlib.asynccontextmanager
     async def serving(self, host: str, port: int) -> AsyncIterator["LocalModels"]:
-        """Serve until left; then every journal is in the folder."""
+        """Serve until left; then every journal is in the folder, or in its spool if it could not be moved."""
         settings, layout = self._settings, Layout()
         spool = Spool(settings.spool_path, settings.spool_bytes)
         uploads = Uploads(spool, Threads(Storing(self._sink, layout), settings.uploads), settings.uploads)
@@ -77,12 +77,19 @@ class LocalModels:
             yield self
         finally:
             await runner.cleanup()
-            async with asyncio.timeout(LAST_SECONDS):
-                await uploads.settled()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LAST_SECONDS):
+                    await uploads.settled()
             await uploads.close()
             await upstream.close()
             budgets.close()
-            settings.spool_path.rmdir()
+            with contextlib.suppress(OSError):
+                settings.spool_path.rmdir()
+
+    @property
+    def left(self) -> int:
+        """How many journals are in the spool still."""
+        return len(list(self._settings.spool_path.glob("*.ftj")))
 
     def pages(self) -> list[Exchange]:
         """Every exchange that is in the folder, by time."""
