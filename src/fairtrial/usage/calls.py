@@ -4,6 +4,7 @@
 never have one; the record takes usage, cost and the provider's share in the outcome from it.
 """
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from fairtrial.usage.counters import NOT_FORWARDED, Total, add
 from fairtrial.wires.outage import Answer, outage
 
 ARTIFACT = "model/calls.json"
+_DATED = re.compile(r"(?:-preview)?-(?:[0-9]{3,8}|[0-9]{2}-[0-9]{2,4}|[0-9]{4}-[0-9]{2}-[0-9]{2})")
 BUDGET = "budget_"  # what the gateway's refusals for a used-up budget begin with
 
 
@@ -68,7 +70,7 @@ class ModelCalls:
         A call for another model that is refused has no effect; if it made the run invalid, an agent that sees itself
         fail could have its run replaced.
         """
-        other = any(not _is(answered, self.model) for answered in self.answered_models)
+        other = any(not is_model(answered, self.model) for answered in self.answered_models)
         return other or (self.answered == 0 and self.refused.get("wrong_model", 0) > 0)
 
     @property
@@ -134,7 +136,10 @@ def _end(page: Exchange) -> tuple[int, str]:
     return started + (page.ttlb_ms or page.ttfb_ms or 0), page.exchange
 
 
-def _is(answered: str, pinned: str) -> bool:
-    """Whether an answer's model is the pinned one; providers answer an alias with the dated name that it stands for."""
+def is_model(answered: str, pinned: str) -> bool:
+    """Whether an answer's model is the pinned one; providers answer an alias with the dated name that it stands for.
+
+    Anything but a date or a build behind the name makes another model of it: a mini one, or the next version.
+    """
     bare = answered.removeprefix("models/")
-    return bare == pinned or bare.startswith(f"{pinned}-")
+    return bare == pinned or (bare.startswith(pinned) and _DATED.fullmatch(bare, len(pinned)) is not None)
