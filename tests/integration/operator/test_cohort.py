@@ -3,18 +3,20 @@
 import asyncio
 import hashlib
 import json
+import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
-from fairtrial_operator.kube import COHORTS, RUNS, TASKS
+from fairtrial_operator.kube import COHORTS, PODS, RUNS, TASKS, Resource
 
 from fairtrial.cohort import ledger as ledgers
 from fairtrial.cohort import preregistration
 from fairtrial.cohort.ledger import Ledger
 from fairtrial.evidence.layout import CohortLayout, Layout
-from fairtrial.testing import make_cohort, make_task
+from fairtrial.testing import confirmatory, make_cohort, make_task
 
 OTHER_TASK = {"sha256": "f" * 64, "size": 10240}
 Choose = Callable[[str], dict[str, Any]]
@@ -63,12 +65,32 @@ class Nodes:
         await self.kubelet.evaluator(run)
 
 
+MOST_DEATHS = 8
 EVICTED = {"phase": "Failed", "code": 137, "reason": "Evicted", "message": "The node was low on resource: memory."}
+
+
+QUOTAS = Resource("v1", "ResourceQuota", "resourcequotas")
+
+
+def quota(world: Any, **hard: int) -> Any:
+    metadata = {"name": "pods", "namespace": world.namespace}
+    spec = {"hard": {key: str(value) for key, value in hard.items()}}
+    return {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": metadata, "spec": spec}
+
+
+def confirm() -> Any:
+    """What makes the cohort confirmatory, merged with what it asks."""
+    spec = make_cohort(**confirmatory()).spec.as_json()
+    return {key: spec[key] for key in confirmatory()}
+
+
+def execution(world: Any, ttl: int = 604800) -> Any:
+    return {"resourceClassName": world.value, "parallelism": 4, "ttlSecondsAfterFinished": ttl}
 
 
 def cohort(world: Any, name: str = "c1", **spec: Any) -> Any:
     made = make_cohort(name, namespace=world.namespace).spec.as_json()
-    base = {"repetitions": 3, "seal": True, "execution": {"resourceClassName": world.value, "parallelism": 4}}
+    base = {"repetitions": 3, "seal": True, "execution": execution(world)}
     metadata = {"name": name, "namespace": world.namespace}
     return {"apiVersion": COHORTS.api_version, "kind": COHORTS.kind, "metadata": metadata, "spec": made | base | spec}
 
@@ -103,8 +125,45 @@ def records(world: Any, name: str = "c1") -> list[dict[str, Any]]:
     return [json.loads(world.store.get(key)) for key in keys if key.endswith("/record.json")]
 
 
+def created(world: Any, resource: str) -> list[str]:
+    """Objects that the API server made in this namespace, by its own audit log."""
+    log = Path(world.environ["KUBECONFIG"]).parent / "logs" / "audit.log"
+    made = []
+    for line in log.read_text().splitlines():
+        if f'"namespace":"{world.namespace}"' not in line or '"verb":"create"' not in line:
+            continue
+        event = json.loads(line)
+        ref = event.get("objectRef", {})
+        if ref.get("resource") == resource and "subresource" not in ref and event["stage"] == "ResponseComplete":
+            made += [ref["name"]] if event["responseStatus"]["code"] == 201 else []
+    return made
+
+
+async def metadata_of(world: Any, resource: Resource, name: str) -> Any:
+    return (await world.find(resource, name))["metadata"]
+
+
+async def told_to_stop(world: Any, name: str) -> None:
+    async def look() -> Any:
+        pod = await world.find(PODS, name)
+        return pod is not None and pod["metadata"].get("deletionTimestamp")
+
+    await world.until(look, f"pod {name} is told to stop")
+
+
+async def kubelet_sees(world: Any, name: str) -> None:
+    async def look() -> Any:
+        return await world.find(PODS, name)
+
+    await world.until(look, f"pod {name} exists")
+
+
 def counted(live: Any) -> dict[str, int]:
-    return {key: value for key, value in live["status"]["counts"].items() if value}
+    return {key: value for key, value in counts(live["status"]).items() if value}
+
+
+def counts(status: Any) -> dict[str, int]:
+    return dict.fromkeys(("passed",), 0) | status.get("counts", {})
 
 
 @pytest.fixture
@@ -153,3 +212,144 @@ async def test_a_pilot_is_sealed_carried_out_and_complete_with_one_run_replaced(
     assert len(json.dumps(status)) < 8192
     events = {event["reason"]: event["type"] for event in await world.events()}
     assert events == {"Sealed": "Normal", "Complete": "Normal"}
+
+
+async def test_an_operator_that_dies_again_and_again_ends_with_the_same_account(
+    world: Any, kube: Any, nodes: Any, tasks: None, operators: Any
+) -> None:
+    nodes.ends["c1-00005"] = EVICTED
+    await kube.create(COHORTS, cohort(world))
+    chance, deaths = random.Random(20260723), 0
+    finished = asyncio.create_task(complete(world))
+    while not finished.done():
+        operator = operators().start()
+        await asyncio.wait([finished], timeout=chance.uniform(1.5, 4.5) if deaths < MOST_DEATHS else None)
+        operator.kill()
+        deaths += not finished.done()
+
+    live = await finished
+
+    assert deaths >= 3
+    assert counted(live) == {"scheduled": 12, "replacements": 1, "passed": 12, "invalid": 1}
+    names = [*(f"c1-{n:05d}" for n in range(1, 13)), "c1-00005-r1"]
+    assert sorted(created(world, "benchmarkruns")) == sorted(names)
+    evaluated = [f"{name}-evaluator" for name in names if name != "c1-00005"]
+    assert sorted(created(world, "pods")) == sorted([*(f"{name}-agent" for name in names), *evaluated])
+    assert sorted(record["identity"]["run"] for record in records(world)) == sorted(names)
+    book = ledger(world, live)
+    assert book.size == live["status"]["ledgerEntries"] == 1 + 13 + 13 + 1 + 1
+    assert book.open == {}
+    assert list(book.replaces) == ["c1-00005-r1"]
+
+
+async def test_a_suspended_cohort_creates_nothing_and_goes_on_when_it_may(
+    world: Any, kube: Any, nodes: Any, tasks: None, operators: Any
+) -> None:
+    operators().start()
+    nodes.only = {"c1-00001"}
+    await kube.create(COHORTS, cohort(world))
+    await when(world, lambda s: counts(s)["passed"] == 1, "has run one")
+    await world.change(COHORTS, "c1", {"spec": {"suspend": True}})
+    held = await when(world, lambda s: s.get("phase") == "Suspended", "is suspended")
+    before = len(await world.all(RUNS))
+    nodes.only = set()
+    await when(world, lambda s: counts(s)["passed"] == before, "has ended what was begun")
+    await asyncio.sleep(1)
+
+    assert len(await world.all(RUNS)) == before < 12
+    assert "no further one is created" in held["status"]["message"]
+    await world.change(COHORTS, "c1", {"spec": {"suspend": False}})
+
+    assert counted(await complete(world)) == {"scheduled": 12, "passed": 12}
+
+
+async def test_a_cancelled_cohort_stops_its_runs_with_the_reason_and_says_what_never_ran(
+    world: Any, kube: Any, nodes: Any, kubelet: Any, tasks: None, operators: Any
+) -> None:
+    operators().start()
+    nodes.only = {"c1-00001"}
+    await kube.create(COHORTS, cohort(world))
+    await when(world, lambda s: counts(s)["passed"] == 1, "has run one")
+    for number in range(2, 6):
+        await kubelet.start(f"c1-{number:05d}-agent", "agent")
+    await world.change(COHORTS, "c1", {"spec": {"cancel": {"reason": "The question is answered."}}})
+    for number in range(2, 6):
+        await told_to_stop(world, f"c1-{number:05d}-agent")
+        await kubelet.end(f"c1-{number:05d}-agent", "agent", phase="Failed", code=143)
+
+    live = await complete(world)
+
+    assert counted(live) == {"scheduled": 12, "passed": 1, "cancelled": 4, "notRun": 7}
+    assert live["status"]["phase"] == "Cancelled"
+    assert world.condition(live["status"], "Complete") == ("True", "Cancelled")
+    reasons = {record["lineage"].get("cancelReason") for record in records(world)}
+    assert reasons == {None, "Cohort c1: The question is answered."}
+    book = ledger(world, live)
+    assert book.cancelled is not None
+    assert book.cancelled.reason == "The question is answered."
+    assert book.complete is not None
+    assert book.complete.counts["notRun"] == 7
+
+
+async def test_runs_of_a_cohort_are_made_by_nobody_else_and_not_before_it_is_sealed(
+    world: Any, kube: Any, nodes: Any, tasks: None, operators: Any
+) -> None:
+    nodes.only = {"none"}
+    operators().start()
+    await kube.create(COHORTS, cohort(world, **confirm(), seal=False, repetitions=5))
+    draft = await when(world, lambda s: world.condition(s, "Accepted")[0] == "True", "is accepted")
+    assert world.condition(draft["status"], "Sealed") == ("False", "NotAsked")
+    await world.create("early", cohortRef={"name": "c1"})
+    early = await world.when("early", lambda s: world.condition(s, "Accepted")[0] == "False", "is refused")
+    assert world.condition(early["status"], "Accepted")[1] == "CohortNotSealed"
+    assert await world.all(PODS) == []
+
+    await world.change(COHORTS, "c1", {"spec": {"seal": True}})
+    await when(world, lambda s: s.get("phase") == "Running", "runs")
+
+    refused = await world.when("early", lambda s: world.condition(s, "Accepted")[1] == "NotScheduled", "is refused")
+    assert "made from its schedule" in next(c["message"] for c in refused["status"]["conditions"])
+    await kubelet_sees(world, "c1-00001-agent")
+    assert await world.find(PODS, "early-agent") is None
+
+
+async def test_a_cohort_made_anew_under_the_same_name_is_another_cohort(
+    world: Any, kube: Any, nodes: Any, tasks: None, operators: Any
+) -> None:
+    operators().start()
+    first = await kube.create(COHORTS, cohort(world, repetitions=1, execution=execution(world, ttl=0)))
+    await complete(world)
+
+    async def nothing_left() -> bool:
+        return not await world.all(RUNS)
+
+    await world.until(nothing_left, "its runs are deleted")
+    await kube.delete(COHORTS, first)
+    await world.gone(COHORTS, "c1")
+    nodes.done.clear()
+    second = await kube.create(COHORTS, cohort(world, repetitions=1, execution=execution(world)))
+
+    live = await complete(world)
+
+    assert counted(live) == {"scheduled": 4, "passed": 4}
+    assert len(records(world)) == 8
+    one, other = (ledger(world, made) for made in (first, second))
+    assert one.size == other.size == 1 + 4 + 4 + 1
+    assert {entry.uid for entry in one.records.values()}.isdisjoint({entry.uid for entry in other.records.values()})
+
+
+async def test_a_quota_is_waiting_and_visible_with_counts(
+    world: Any, kube: Any, nodes: Any, tasks: None, operators: Any
+) -> None:
+    await kube.create(QUOTAS, quota(world, pods=1))
+    operators().start()
+    await kube.create(COHORTS, cohort(world, repetitions=1))
+
+    waiting = await when(world, lambda s: world.condition(s, "CapacityAvailable")[0] == "False", "waits")
+
+    told = next(c for c in waiting["status"]["conditions"] if c["type"] == "CapacityAvailable")
+    assert told["reason"] == "QuotaExceeded"
+    assert "QuotaExceeded 3" in told["message"]
+    await kube.delete(QUOTAS, quota(world, pods=1) | {"metadata": await metadata_of(world, QUOTAS, "pods")})
+    live = await complete(world)
+    assert world.condition(live["status"], "CapacityAvailable") == ("True", "Available")
