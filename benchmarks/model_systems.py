@@ -1,4 +1,4 @@
-"""What `model_calls` compares: the model itself, this gateway, LiteLLM's proxy and mitmdump, each started as shipped.
+"""What `model_calls` compares: the model itself, this gateway, mitmdump, and LiteLLM's proxy with and without a log.
 
 The two others live in environments of their own in the cache, with every package pinned in `requirements/`.
 """
@@ -12,7 +12,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -35,8 +35,12 @@ model_list:
   - model_name: {model}
     litellm_params: {{model: openai/{model}, api_base: "http://127.0.0.1:{port}/v1", api_key: sk-upstream}}
 general_settings: {{master_key: {key}}}
-litellm_settings: {{telemetry: false, num_retries: 0}}
+litellm_settings: {{telemetry: false, num_retries: 0{settings}}}
 """
+LITELLM_LOG = """, callbacks: [s3_v2], s3_callback_params: {{s3_bucket_name: {bucket}, s3_region_name: us-east-1,
+  s3_endpoint_url: "{endpoint}", s3_path: litellm, s3_aws_access_key_id: os.environ/AWS_ACCESS_KEY_ID,
+  s3_aws_secret_access_key: os.environ/AWS_SECRET_ACCESS_KEY}}"""
+FLUSH_SECONDS = "2"
 # Streams are passed on as they come; mitmproxy then keeps their heads only. Other answers are recorded as a whole.
 MITM_SCRIPT = """
 def responseheaders(flow):
@@ -52,8 +56,9 @@ class System:
     name: str
     target: Target
     process: "subprocess.Popen[bytes]"
-    spool: Path | None = None
+    stored: Callable[[int], bool] = lambda _made: True  # whether all calls that were made are in the store
     version: str = ""
+    made: int = 0
     _storing: dict[int, bool] = field(default_factory=dict)
 
     def cpu(self) -> dict[str, float]:
@@ -76,10 +81,10 @@ class System:
     async def settle(self, seconds: float = 90) -> float:
         """Wait until what was called is stored too; how long that took."""
         began = time.monotonic()
-        while self.spool and any(self.spool.glob("*.ftj")):
+        while not self.stored(self.made):
             if time.monotonic() > began + seconds:
                 raise RuntimeError(f"{self.name}: not everything is stored after {seconds:.0f} s")
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.2)
         return time.monotonic() - began
 
     def _kind(self, pid: int) -> str:
@@ -121,7 +126,10 @@ class Systems:
         ports = json.loads(upstream.stdout.readline())
         self.all["direct"] = System("direct", Target(ports["model"], CHAT, ("none",)), upstream)
         self._gateway(ports["api"])
-        self._litellm(ports["model"])
+        self._litellm("litellm", ports["model"])
+        log = LITELLM_LOG.format(bucket=self._bucket, endpoint=self._env["FAIRTRIAL_S3_ENDPOINT"])
+        self._litellm("litellmS3", ports["model"], log)
+        self.all["litellmS3"].stored = lambda made: self._objects("litellm/") >= made
         self._mitmdump(ports["model"])
         await asyncio.gather(*map(self._until_good, self.all.values()))
 
@@ -152,17 +160,22 @@ class Systems:
         process = self._start("gateway", [sys.executable, "-m", "fairtrial_gateway"], self._env | MALLOC | env)
         keys = tuple(token(f"run-{number}-agent") for number in range(RUNS))
         target = Target(port, f"/model{CHAT}", keys)
-        self.all["gateway"] = System("gateway", target, process, spool, "this checkout")
+        stored: Callable[[int], bool] = lambda _made: not any(spool.glob("*.ftj"))  # noqa: E731
+        self.all["gateway"] = System("gateway", target, process, stored, "this checkout")
 
-    def _litellm(self, model: int) -> None:
-        port, config = free_port(), self.folder / "litellm.yaml"
-        config.write_text(LITELLM_CONFIG.format(model=MODEL, port=model, key=KEY))
+    def _litellm(self, name: str, model: int, settings: str = "") -> None:
+        port, config = free_port(), self.folder / f"{name}.yaml"
+        config.write_text(LITELLM_CONFIG.format(model=MODEL, port=model, key=KEY, settings=settings))
         code = "from litellm import run_server; run_server()"
         arguments = ["--config", str(config), "--host", "127.0.0.1", "--port", str(port), "--num_workers", "1"]
         env = {"LITELLM_LOG": "ERROR", "LITELLM_MODE": "PRODUCTION", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
-        process = self._start("litellm", [str(environment("litellm")), "-c", code, *arguments], env)
-        target = Target(port, CHAT, (KEY,))
-        self.all["litellm"] = System("litellm", target, process, version=pinned("litellm"))
+        env |= {"DEFAULT_S3_FLUSH_INTERVAL_SECONDS": FLUSH_SECONDS} | self._env
+        process = self._start(name, [str(environment("litellm")), "-c", code, *arguments], env)
+        self.all[name] = System(name, Target(port, CHAT, (KEY,)), process, version=pinned("litellm"))
+
+    def _objects(self, prefix: str) -> int:
+        pages = self._s3.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=prefix)
+        return sum(len(page.get("Contents", [])) for page in pages)
 
     def _mitmdump(self, model: int) -> None:
         port, script = free_port(), self.folder / "streams.py"
@@ -189,6 +202,7 @@ class Systems:
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline and system.process.poll() is None:
             if await answers(system.target):
+                system.made += 1
                 return
             await asyncio.sleep(0.2)
         log = (self.folder / f"{system.name}.log").read_text() if system.name != "direct" else ""
