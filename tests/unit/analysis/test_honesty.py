@@ -144,6 +144,7 @@ def test_a_statistic_of_nothing_has_no_number():
 
 # --- where libraries go wrong ----------------------------------------------------------------------------------------
 def test_identical_arms_are_not_significant():
+    assert mcnemar(3, 3).mid_p == pytest.approx(1 - 20 / 64)
     assert (mcnemar(0, 0).exact, mcnemar(0, 0).mid_p, mcnemar(3, 3).exact) == (1, 1, 1)
     assert (wilcoxon([0, 0, 0]).p, wilcoxon([0, 0, 0]).zeros) == (1, 3)
     assert (sign_test(0, 0, 10).one_sided, sign_test_of([0, -1, 2]).ties) == (1, 1)
@@ -246,6 +247,8 @@ def test_ranks_that_chance_may_have_made_are_ties():
     found = {each.name: each for each in tie_sets(scores, lambda name: generator(0, name)).standings}
     assert (found["a"].best_rank, found["a"].worst_rank) == (1, 1)
     assert (found["b"].best_rank, found["b"].worst_rank, found["b"].tied_with) == (2, 3, ("c",))
+    close = {"a": {"t1": 3, "t2": 4}, "b": {"t1": 2, "t2": 1}}  # two tasks can't tell any two apart
+    assert {each.worst_rank for each in tie_sets(close, lambda name: generator(0, name)).standings} == {2}
 
 
 def test_a_taxonomy_shows_what_did_not_happen():

@@ -239,6 +239,7 @@ def test_an_integrity_error_stops_the_verdict_and_is_told(kind: str):
 
     assert decision.verdict == "INCONCLUSIVE"
     assert line.state == "fail"
+    assert ("several valid runs" if kind == "second_valid" else "") in line.reason
     assert line.reason
 
 
@@ -297,6 +298,59 @@ def test_missing_values_that_carry_the_verdict_are_shown():
     found = {each.name: each for each in stability(rule, cohort(passes, tokens))}
 
     assert found["missing_accounted_tokens_against"].verdict == "NOT SUPPORTED"
+
+
+def test_a_missing_value_is_taken_at_its_worst_in_both_arms():
+    rule = replace(RULE, data_gates=[])
+    spread = {1: 10, 2: 20, 3: 30, 4: 40, 5: 50}
+
+    def tokens(t: int, arm: str, n: int) -> Value:
+        gone = arm == "plain" and n >= 3
+        return missing("not_reported") if gone else measured(t * spread[n] + (arm == "plain") * 40 * t)
+
+    found = {each.name: each for each in stability(rule, cohort(passes, tokens))}
+
+    assert found["missing_accounted_tokens_for"].verdict == "SUPPORTED"
+    assert found["missing_accounted_tokens_against"].verdict == "NOT SUPPORTED"
+
+
+def test_a_half_holds_both_arms_of_the_same_blocks():
+    """In blocks that the treatment began both arms take much, and it takes less; in the others both take little."""
+    size = {("framework", 1): 900, ("plain", 1): 1000, ("framework", 0): 110, ("plain", 0): 100}
+    results = cohort(passes, lambda t, arm, n: measured(t * size[arm, n % 2]))
+    trials = tuple(
+        replace(trial, first_in_block=(trial.repetition % 2 == 1) == (trial.arm == "framework"))
+        for trial in results.trials
+    )
+    found = {each.name: each.verdict for each in stability(RULE, replace(results, trials=trials))}
+
+    assert (found["treatment_first"], found["treatment_second"]) == ("SUPPORTED", "NOT SUPPORTED")
+
+
+def test_more_runs_than_the_rule_needs_are_compared_with_the_first_ones():
+    rule = replace(RULE, min_valid_per_cell=3)
+
+    def tokens(t: int, arm: str, n: int) -> Value:
+        return measured(t * (200 if n > 3 else 50) if arm == "framework" else t * 100)
+
+    found = {each.name: each.verdict for each in stability(rule, cohort(passes, tokens))}
+
+    assert found["first_scheduled"] == "SUPPORTED"
+
+
+def test_replacements_that_carry_the_verdict_are_shown():
+    results = cohort(lambda t, arm, n: "invalid" if n >= 2 and arm == "framework" else "passed", lower(101))
+    made = tuple(
+        replace(
+            trial, run=f"{trial.run}-r", outcome="passed", replaces=trial.run, values={"accounted_tokens": measured(9)}
+        )
+        for trial in results.trials
+        if trial.outcome == "invalid"
+    )
+    whole = replace(results, trials=(*results.trials, *made))
+
+    assert decide(whole).verdict == "SUPPORTED"
+    assert {each.name: each.verdict for each in stability(RULE, whole)}["without_replacements"] == "NOT SUPPORTED"
 
 
 def test_halves_by_order_are_compared():

@@ -312,6 +312,13 @@ def test_a_simulation_is_reproduced_by_its_seed_and_by_nothing_else():
     assert one == plan(RULE, DESIGN, 7, GRID[:2], replicates=10)
     assert one.characteristics[1] == plan(RULE, DESIGN, 7, GRID[1:2], replicates=10).characteristics[0]
     assert one != plan(RULE, DESIGN, 8, GRID[:2], replicates=10)
+    assert simulate(RULE, DESIGN, Truth("a"), 7, 30).passed != simulate(RULE, DESIGN, Truth("b"), 7, 30).passed
+
+
+def test_only_the_treatment_regresses_critically():
+    results = drawn(Truth("bad", critical_rate=1))
+    arms = {trial.arm for trial in results.trials if trial.category == "security_regression"}
+    assert arms == {"framework"}
 
 
 def test_the_simulated_rule_behaves_as_is_known_of_it():

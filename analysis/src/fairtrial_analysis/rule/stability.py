@@ -45,7 +45,9 @@ def _variant(name: str, says: str, base: Decision, other: Decision) -> Variant:
 
 
 def _readings(rule: DecisionRule, results: Results) -> Iterator[tuple[str, str, DecisionRule, Results]]:
-    lax = replace(rule, min_valid_per_cell=1)
+    # a part of the runs can't have as many valid ones as the whole
+    gates = [each for each in rule.data_gates if each.statistic != "unjudgedRate"]
+    lax = replace(rule, min_valid_per_cell=1, data_gates=gates)
     yield "without_replacements", "Runs that replace others are left out.", lax, _without_replacements(results)
     yield (
         "unjudged_fail",
@@ -63,7 +65,7 @@ def _readings(rule: DecisionRule, results: Results) -> Iterator[tuple[str, str, 
     needed = rule.min_valid_per_cell
     if results.design.repetitions > needed:
         says = f"Only the first {needed} scheduled repetitions count."
-        yield "first_scheduled", says, rule, _kept(results, lambda trial: trial.repetition <= needed)
+        yield "first_scheduled", says, rule, _first(results, needed)
     for metric in sorted({each.metric for each in rule.conditions if METRICS[each.metric].kind == "amount"}):
         for name, worst in (("against", True), ("for", False)):
             says = f"Missing {metric} is as {'bad' if worst else 'good'} for the treatment as any measured in its task."
@@ -90,6 +92,11 @@ def _kept(results: Results, keep: Callable[[Trial], bool]) -> Results:
     """What is not kept was never run, so that the accounting still holds."""
     trials = tuple(t if keep(t) else replace(t, outcome="not_run", values={}) for t in results.trials)
     return replace(results, trials=trials)
+
+
+def _first(results: Results, repetitions: int) -> Results:
+    trials = tuple(trial for trial in results.trials if trial.repetition <= repetitions)
+    return replace(results, design=replace(results.design, repetitions=repetitions), trials=trials)
 
 
 def _without_task(results: Results, task: str) -> Results:

@@ -28,5 +28,4 @@ def mcnemar(only_treatment: int, only_control: int) -> McNemar:
         return McNemar(0, 0, 1.0, 1.0)
     exact = float(stats.binomtest(only_treatment, n).pvalue)
     point = Fraction(comb(n, only_treatment), 2**n)
-    middle = 1 - float(point) if only_treatment == only_control else exact - float(point)
-    return McNemar(only_treatment, only_control, exact, middle)
+    return McNemar(only_treatment, only_control, exact, exact - float(point))
