@@ -57,10 +57,11 @@ class Gate:
 
     async def _until_served(self, run: Hashable, ticket: "asyncio.Future[None]") -> None:
         try:
-            async with asyncio.timeout(self._longest_wait):
-                await ticket
+            if not ticket.done():
+                async with asyncio.timeout(self._longest_wait):
+                    await asyncio.wait({ticket})  # unlike await, it leaves the ticket to whoever serves
         except BaseException as error:
-            if ticket.done() and not ticket.cancelled():
+            if ticket.done():
                 self._turns.done(run)  # served in the same moment; the turn goes to the next
             else:
                 self._turns.leave(run, ticket)

@@ -21,7 +21,7 @@ from fairtrial_gateway.models.gates import Gate, TooBusy, share
 from fairtrial_gateway.models.lifecycle import Lifecycle
 from fairtrial_gateway.models.parties import Party, Provider
 from fairtrial_gateway.models.relay import Relay
-from fairtrial_gateway.models.room import NoRoom, Room
+from fairtrial_gateway.models.room import NoRoom, Place, Room
 from fairtrial_gateway.models.settings import ModelSettings
 
 
@@ -55,8 +55,9 @@ class Proxy:
         client = Client(live.request, self.settings.stalled_seconds)
         relay = Relay(self.settings, live, client)
         async with contextlib.AsyncExitStack() as held:
-            await held.enter_async_context(self.room_for(live.request))
+            place = await held.enter_async_context(self.room_for(live))
             body = await requests.body(live, self.settings)
+            place.shrink(len(body))
             requests.check(live, party.provider.spec, body, self.settings.max_request_bytes)
             requests.check_countable(live, party.budget)
             _check_budget(party, ledger)
@@ -77,9 +78,9 @@ class Proxy:
                     answer.close()
 
     @contextlib.asynccontextmanager
-    async def room_for(self, request: web.Request) -> AsyncIterator[None]:
-        """Hold room in memory for a request's body."""
-        most = self.settings.max_request_bytes
+    async def room_for(self, live: Live) -> AsyncIterator[Place]:
+        """Hold room in memory for a request's body: all that one may have, where it does not say its length."""
+        request, most = live.request, self.settings.max_request_bytes
         length = request.content_length
         if length is None:
             length = most if request.can_read_body else 0
@@ -87,11 +88,12 @@ class Proxy:
             raise requests.too_large(length, most)
         room = contextlib.AsyncExitStack()
         try:
-            await room.enter_async_context(self._room.take(length, self.settings.queue_seconds))
+            taking = self._room.take(length, self.settings.queue_seconds, live.recording.started.run.uid)
+            place = await room.enter_async_context(taking)
         except NoRoom as error:
             raise Declined(503, "busy", "The gateway holds too many requests now.", retry_after=5) from error
         async with room:
-            yield
+            yield place
 
     @contextlib.asynccontextmanager
     async def _turn(self, live: Live, party: Party) -> AsyncIterator[None]:

@@ -85,8 +85,9 @@ class ToolCalls:
         client = Client(live.request, settings.stalled_seconds)
         relay = Relay(settings, live, client)
         async with contextlib.AsyncExitStack() as held:
-            await held.enter_async_context(self._proxy.room_for(live.request))
+            place = await held.enter_async_context(self._proxy.room_for(live))
             body = await requests.body(live, settings)
+            place.shrink(len(body))
             if live.request.method not in METHODS:
                 raise Declined(405, "unknown_path", f"{live.request.method} is not forwarded to tool servers.")
             if client.gone:

@@ -130,6 +130,21 @@ async def test_a_provider_whose_minute_is_not_over_is_not_forgotten():
     assert proxy._gate(provider("used")) is used
 
 
+async def test_a_turn_that_comes_to_whoever_has_just_gone_away_goes_on():
+    made, order = gate(), []
+    other = asyncio.Event()
+    other.set()
+    async with made.turn("a"):
+        gone = asyncio.create_task(holding(made, "b", order, other))
+        last = asyncio.create_task(holding(made, "c", order, other))
+        await asyncio.sleep(0)
+        gone.cancel()  # and before it runs, its turn comes
+    await asyncio.gather(gone, last, return_exceptions=True)
+
+    assert order == ["c"]
+    assert made.idle
+
+
 @pytest.mark.parametrize(("cap", "replicas", "expected"), [(16, 2, 8), (5, 2, 2), (1, 3, 1), (7, 0, 7)])
 def test_a_replica_takes_its_share_and_never_none(cap, replicas, expected):
     assert share(cap, replicas) == expected

@@ -76,7 +76,7 @@ async def test_room_is_given_in_order_and_never_more_than_there_is():
     room, order = Room(10), []
 
     async def hold(name: str, size: int, until: asyncio.Event) -> None:
-        async with room.take(size, 5):
+        async with room.take(size, 5, name):
             order.append(name)
             await until.wait()
 
@@ -95,11 +95,49 @@ async def test_room_is_given_in_order_and_never_more_than_there_is():
 
 async def test_whoever_gets_no_room_in_time_is_told_and_blocks_nobody():
     room = Room(10)
-    async with room.take(10, 1):
+    async with room.take(10, 1, "a"):
         with pytest.raises(NoRoom):
-            async with room.take(5, 0.01):
+            async with room.take(5, 0.01, "b"):
                 pass
-    async with room.take(10, 0.01):
+    async with room.take(10, 0.01, "b"):
+        pass
+
+
+async def test_one_run_cannot_hold_all_the_room():
+    room = Room(16)
+    async with room.take(3, 1, "hog"):
+        waiting = asyncio.create_task(taken(room, 2, "hog"))
+        await asyncio.sleep(0)
+        async with room.take(1, 0.1, "hog"), room.take(12, 0.1, "other"):  # a quarter is a run's, and one call always
+            assert not waiting.done()
+    await waiting
+
+
+async def test_room_that_comes_to_whoever_has_just_gone_away_goes_on():
+    room = Room(16)
+    async with room.take(16, 1, "a"):
+        gone, last = (asyncio.create_task(taken(room, 16, who)) for who in "bc")
+        await asyncio.sleep(0)
+        gone.cancel()  # and before it runs, its room comes
+    await asyncio.wait_for(last, 1)
+    async with room.take(16, 0.1, "d"):
+        pass
+
+
+async def test_room_that_was_not_needed_goes_to_others():
+    room = Room(16)
+    async with room.take(16, 1, "a") as place:
+        waiting = asyncio.create_task(taken(room, 10, "b"))
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        place.shrink(6)
+        await asyncio.wait_for(waiting, 1)
+    async with room.take(16, 0.1, "c"):
+        pass
+
+
+async def taken(room: Room, size: int, who: str) -> None:
+    async with room.take(size, 5, who):
         pass
 
 
