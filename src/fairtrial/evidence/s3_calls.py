@@ -97,11 +97,13 @@ class S3Calls:
 
     def create(self, ours: StoredObject, call: Callable[[], Any]) -> StoredObject:
         """Make a conditional `call` until the object is there: made by us, found equal, or refused as another."""
+        last: Exception = StoreUnavailable("it was not asked")
         for _ in self._attempts():
             try:
                 call()
                 return replace(ours, created=True)
             except s3_faults.ERRORS as error:
+                last = error
                 fault = s3_faults.of(error)
                 if fault in (Fault.FINAL, Fault.MISSING):
                     raise s3_faults.translated(error, f"create {ours.key}") from error
@@ -112,10 +114,7 @@ class S3Calls:
                 return _adopted(ours, there)
             if fault is Fault.UPLOAD_GONE:
                 break
-        raise StoreUnavailable(
-            f"create {ours.key}: the store did not take it.",
-            next_move="Try again; see the store's own log if it lasts.",
-        )
+        raise s3_faults.unavailable(last, f"create {ours.key}")
 
     def retrying(self, what: str, call: Callable[[], T]) -> T:
         """Make a call that may be repeated, until it answers."""

@@ -5,7 +5,7 @@ from typing import Any
 
 from botocore import exceptions as boto
 
-from fairtrial.errors import StoreError, StoreUnfit
+from fairtrial.errors import StoreError, StoreUnavailable, StoreUnfit
 
 
 class Fault(Enum):
@@ -39,6 +39,7 @@ _PASSING = {
     "XAmzContentChecksumMismatch",
 }
 BAD_REQUEST, _PRECONDITION_FAILED, _SERVER_ERROR, _NOT_IMPLEMENTED = 400, 412, 500, 501
+_FULL = {"XMinioStorageFull", "InsufficientStorage", "QuotaExceeded"}
 _PASSING_STATUS = {408, 425, 429}
 
 _NEXT_MOVES = {
@@ -67,7 +68,11 @@ def of(error: Exception) -> Fault:
         return Fault.UPLOAD_GONE
     if code in _MISSING:
         return Fault.MISSING
-    if code in _PASSING or answered in _PASSING_STATUS or (answered >= _SERVER_ERROR and answered != _NOT_IMPLEMENTED):
+    if (
+        code in _PASSING | _FULL
+        or answered in _PASSING_STATUS
+        or (answered >= _SERVER_ERROR and answered != _NOT_IMPLEMENTED)
+    ):
         return Fault.UNKNOWN
     return Fault.FINAL
 
@@ -81,6 +86,19 @@ def translated(error: Exception, what: str) -> StoreError:
     if code == "NotImplemented" or status(error) == _NOT_IMPLEMENTED:
         return StoreUnfit(message, next_move="Use a store that has conditional writes and SHA-256 checksums.")
     return StoreError(message, next_move=_NEXT_MOVES.get(code, ""))
+
+
+def unavailable(error: Exception, what: str) -> StoreUnavailable:
+    """What was tried in vain for long enough: what the store said last, and what to do."""
+    said = f"{status(error)} {_code(error)}" if isinstance(error, boto.ClientError) else str(error)
+    if isinstance(error, boto.ClientError) and _code(error) in _FULL:
+        return StoreUnavailable(
+            f"{what}: the store did not take it ({said}): it is full.",
+            next_move="Make room, or raise its quota; what waits for it is stored then.",
+        )
+    return StoreUnavailable(
+        f"{what}: the store did not take it ({said}).", next_move="Try again; see the store's own log if it lasts."
+    )
 
 
 def reason(error: Exception) -> str:

@@ -156,6 +156,14 @@ def test_a_store_that_stays_busy_is_unavailable(store: S3Store, fake_s3):
         store.put("a.txt", b"x")
 
 
+@pytest.mark.parametrize(("code", "status"), [("XMinioStorageFull", 507), ("QuotaExceeded", 403)])
+def test_a_store_that_is_full_is_waited_for_and_says_so(store: S3Store, fake_s3, code: str, status: int):
+    fake_s3.order("PutObject", code, status, times=9)
+
+    with pytest.raises(StoreUnavailable, match=f"{code}.* full.*Make room"):
+        store.put("a.txt", b"x")
+
+
 def test_a_store_that_is_away_is_unavailable():
     settings = S3Settings(endpoint="http://127.0.0.1:1", bucket="b", access_key="a", secret_key="b")
     with pytest.raises(StoreUnavailable, match="did not answer"):
