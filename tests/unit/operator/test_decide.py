@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from fairtrial_operator.accept import NamespaceView
+from fairtrial_operator.accept import NamespaceView, Ticket
 from fairtrial_operator.decide import decide
 from fairtrial_operator.seen import (
     CreatePod,
@@ -23,7 +23,7 @@ from fairtrial_operator.seen import (
 from fairtrial import names
 from fairtrial.api import BenchmarkRun, find_condition, parse
 from fairtrial.evidence.record import load_record
-from fairtrial.testing import agent_report, evaluation_report, make_run, make_task
+from fairtrial.testing import agent_report, evaluation_report, make_cohort, make_run, make_task
 
 ABSENT = Report("absent")
 CANCEL: dict[str, Any] = {"cancel": {"reason": "enough"}}
@@ -147,6 +147,54 @@ def test_what_is_missing_becomes_a_reason_and_no_finalizer(at: Any, change: Any,
     again = decide(run, observed, at.NOON)
     assert again.action is None
     assert again.again_after is not None
+
+
+SEALED = {"preregistrationSha256": "1" * 64}
+COMPLETE = [
+    {
+        "type": "Complete",
+        "status": "True",
+        "reason": "AllAccountedFor",
+        "observedGeneration": 1,
+        "lastTransitionTime": "2026-01-01T12:00:00Z",
+    }
+]
+AS_SCHEDULED = make_run(cohortRef={"name": "cohort-1"}).spec
+
+
+@pytest.mark.parametrize(
+    ("status", "ticket", "reason"),
+    [
+        ({}, Ticket(True, True, AS_SCHEDULED), "CohortNotSealed"),
+        (SEALED | {"conditions": COMPLETE}, Ticket(True, True, AS_SCHEDULED), "NotScheduled"),
+        (SEALED, Ticket(False, True, AS_SCHEDULED), "NotScheduled"),
+        (SEALED, Ticket(True, False, AS_SCHEDULED), "NotScheduled"),
+        (SEALED, Ticket(True, True, AS_SCHEDULED.model_copy(update={"repetition": 2})), "NotScheduled"),
+        (SEALED, Ticket(True, False, None), "NotScheduled"),
+        (SEALED, Ticket(True, True, AS_SCHEDULED), "Resolved"),
+    ],
+)
+def test_a_run_of_a_cohort_is_accepted_if_the_ledger_has_a_ticket_for_just_this_one(
+    at: Any, status: Any, ticket: Ticket, reason: str
+) -> None:
+    found = replace(at.FOUND, cohort=make_cohort(status=status), ticket=ticket)
+    observed = at.seen(references=found, agent=at.pod(phase="Pending", scheduled=False))
+
+    run = make_run(cohortRef={"name": "cohort-1"}, cancel={"reason": "x"} if reason == "Resolved" else None)
+    decision = decide(run, observed if reason == "Resolved" else replace(observed, agent=None), at.NOON)
+
+    assert isinstance(decision.action, WriteStatus)
+    told = find_condition(decision.action.status.conditions, "Accepted")
+    assert told is not None
+    assert told.reason == reason
+
+
+def test_a_run_of_a_cohort_waits_while_the_ledger_is_read(at: Any) -> None:
+    found = replace(at.FOUND, cohort=make_cohort(status=SEALED), ticket=Ticket(True, None))
+
+    decision = decide(make_run(cohortRef={"name": "cohort-1"}), at.seen(references=found), at.NOON)
+
+    assert (decision.action, decision.again_after) == (None, 1)
 
 
 def test_a_namespace_without_pod_security_is_refused_with_the_command_that_helps(at: Any) -> None:

@@ -41,6 +41,17 @@ async def test_a_key_is_never_worked_on_twice_at_once(queue: WorkQueue[str]) -> 
     assert await queue.get() == "run"
 
 
+async def test_a_deadline_that_comes_during_the_work_waits_for_its_end(queue: WorkQueue[str], clock: Clock) -> None:
+    queue.add("run")
+    await queue.get()
+    queue.add_after("run", 5)
+    clock.now += 10
+
+    assert queue.depth == 0
+    queue.done("run")
+    assert queue.depth == 1
+
+
 async def test_what_happened_during_the_work_is_looked_at_once_more_and_only_once(queue: WorkQueue[str]) -> None:
     queue.add("run")
     await queue.get()

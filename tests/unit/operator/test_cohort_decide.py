@@ -1,0 +1,552 @@
+"""Decisions about cohorts: acceptance and seal as a table, and whole lives in which time, runs and crashes are data."""
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from fairtrial_operator.accept import NamespaceView
+from fairtrial_operator.cohorts.decide import decide
+from fairtrial_operator.cohorts.draft import eta
+from fairtrial_operator.cohorts.members import Member, member_of
+from fairtrial_operator.cohorts.seen import (
+    Append,
+    CancelRuns,
+    CohortDecision,
+    CohortSeen,
+    CreateRuns,
+    DeleteRuns,
+    PutPreregistration,
+    Sealed,
+    Trouble,
+    WriteCohort,
+)
+
+from fairtrial import names
+from fairtrial.api import BenchmarkCohort, Cancel, find_condition
+from fairtrial.cohort import ledger as ledgers
+from fairtrial.cohort import preregistration
+from fairtrial.cohort.preregistration import Found
+from fairtrial.cohort.replacement import Evidence
+from fairtrial.cohort.schedule import schedule_of
+from fairtrial.testing import make_cohort, make_resource_class, make_task
+
+NOON = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
+LABELS = {"pod-security.kubernetes.io/enforce": "restricted", names.NAMESPACE_LABEL: "true"}
+NAMESPACE = NamespaceView("trials", LABELS, True, True)
+TASKS = {"task-1": make_task(), "task-2": make_task("task-2", publicArchive={"sha256": "f" * 64, "size": 1})}
+FOUND = Found(TASKS, make_resource_class(), {})
+STORED = Sealed("s3://b/p.json", "1" * 64)
+
+
+def said(cohort: BenchmarkCohort, kind: str) -> tuple[str, str]:
+    found = find_condition(cohort.status.conditions, kind)
+    return (found.status, found.reason) if found else ("", "")
+
+
+def written(cohort: BenchmarkCohort, decision: CohortDecision) -> BenchmarkCohort:
+    assert isinstance(decision.action, WriteCohort), decision
+    return cohort.model_copy(update={"status": decision.action.status})
+
+
+# --- before the seal --------------------------------------------------------------------------------------------------
+def test_a_draft_is_accepted_and_waits_to_be_sealed() -> None:
+    cohort = make_cohort()
+    seen = CohortSeen(NAMESPACE, found=FOUND)
+
+    draft = written(cohort, decide(cohort, seen, NOON))
+
+    assert (said(draft, "Accepted"), said(draft, "Sealed")) == (("True", "Resolved"), ("False", "NotAsked"))
+    assert (draft.status.phase, draft.status.progress) == ("Draft", "0/20")
+    assert draft.status.schedule_sha256 == schedule_of(cohort).sha256
+    assert decide(draft, seen, NOON) == CohortDecision()
+
+
+BAD_TASK = {"name": "task-1", "publicSha256": "0" * 64, "sealedSha256": "b" * 64}
+WITHOUT = Found(TASKS | {"task-2": None}, FOUND.resource_class, {})
+
+
+@pytest.mark.parametrize(
+    ("spec", "seen", "reason", "tells"),
+    [
+        ({}, {"namespace": None}, "NamespaceNotEnabled", "kubectl label namespace"),
+        ({}, {"namespace": replace(NAMESPACE, labels={})}, "PodSecurityNotEnforced", "restricted"),
+        ({}, {"found": WITHOUT}, "TaskNotFound", "task-2"),
+        ({}, {"found": replace(FOUND, resource_class=None)}, "ResourceClassNotFound", "resourceClassName"),
+        ({"tasks": [BAD_TASK]}, {}, "DigestMismatch", "publicSha256"),
+        ({"treatment": {"says": "x", "parts": ["files"]}}, {}, "NotAcceptable", "spec.treatment.parts"),
+    ],
+)
+def test_a_cohort_that_can_not_be_sealed_says_which_field_and_what_to_do(
+    spec: dict[str, Any], seen: dict[str, Any], reason: str, tells: str
+) -> None:
+    cohort = make_cohort(seal=True, **spec)
+
+    decision = decide(cohort, CohortSeen(**({"namespace": NAMESPACE, "found": FOUND} | seen)), NOON)
+
+    refused = written(cohort, decision)
+    assert said(refused, "Accepted") == ("False", reason)
+    condition = find_condition(refused.status.conditions, "Accepted")
+    assert condition is not None
+    assert tells in condition.message
+    assert decision.event is not None
+    assert decision.event.reason == "Refused"
+
+
+def test_sealing_stores_the_same_bytes_however_often_the_operator_dies() -> None:
+    cohort, seen = make_cohort(seal=True), CohortSeen(NAMESPACE, found=FOUND)
+
+    first, second = decide(cohort, seen, NOON), decide(cohort, seen, NOON + timedelta(hours=1))
+
+    assert isinstance(first.action, PutPreregistration)
+    assert first == second
+    assert preregistration.verify(first.action.data) == []
+
+
+def test_a_stored_preregistration_seals_and_is_told_in_an_event() -> None:
+    cohort = make_cohort(seal=True)
+
+    decision = decide(cohort, CohortSeen(NAMESPACE, found=FOUND, sealed=STORED), NOON)
+
+    sealed = written(cohort, decision)
+    assert (said(sealed, "Sealed"), sealed.status.phase) == (("True", "Stored"), "Sealed")
+    assert sealed.status.preregistration_sha256 == "1" * 64
+    assert (decision.event.reason, decision.warning) == ("Sealed", False)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(("problem", "reason"), [("unavailable", "StoreUnavailable"), ("conflict", "SealConflict")])
+def test_a_seal_that_does_not_hold_is_tried_again_and_nothing_begins(problem: Any, reason: str) -> None:
+    cohort = make_cohort(seal=True)
+    seen = CohortSeen(NAMESPACE, found=FOUND, sealed=Sealed(problem=problem, message="why"))
+
+    refused = written(cohort, decide(cohort, seen, NOON))
+
+    assert said(refused, "Sealed") == ("False", reason)
+    assert refused.status.preregistration_sha256 is None
+    assert decide(refused, seen, NOON).retry
+
+
+def test_a_cohort_that_is_cancelled_before_its_seal_is_complete_and_nothing_of_it_ran() -> None:
+    cohort = make_cohort(cancel={"reason": "no"})
+
+    over = written(cohort, decide(cohort, CohortSeen(NAMESPACE, found=FOUND), NOON))
+
+    assert (said(over, "Complete"), over.status.phase) == (("True", "Cancelled"), "Cancelled")
+    assert over.status.counts.adds_up
+    assert over.status.counts.not_run == 20
+    assert decide(over, CohortSeen(NAMESPACE), NOON) == CohortDecision()
+
+
+# --- a whole life -----------------------------------------------------------------------------------------------------
+@dataclass
+class Life:
+    """A sealed cohort, its ledger in a store, and its runs on an API server: what survives a crash."""
+
+    cohort: BenchmarkCohort
+    now: datetime = NOON
+    pages: list[bytes] = field(default_factory=list)
+    runs: dict[str, Any] = field(default_factory=dict)
+    created: list[str] = field(default_factory=list)
+    cancelled: list[str] = field(default_factory=list)
+    batch: int = 32
+    refused: Trouble | None = None
+    outranked: bool = False
+
+    @classmethod
+    def of(cls, **spec: Any) -> "Life":
+        cohort = make_cohort(seal=True, **spec)
+        return cls(written(cohort, decide(cohort, CohortSeen(NAMESPACE, found=FOUND, sealed=STORED), NOON)))
+
+    @property
+    def ledger(self) -> ledgers.Ledger:
+        return ledgers.read(self.cohort.metadata.name, self.cohort.metadata.uid, self.pages)
+
+    @property
+    def members(self) -> Mapping[str, Member]:
+        return {name: member_of(raw) for name, raw in self.runs.items()}
+
+    def seen(self, **changes: Any) -> CohortSeen:
+        ledger, members = self.ledger, self.members
+        invalid = {
+            name: Evidence("invalid", raw["status"]["invalidity"], raw["status"]["reason"])
+            for name, raw in self.runs.items()
+            if raw.get("status", {}).get("outcome") == "invalid"
+        }
+        good: dict[str, Any] = {
+            "schedule": schedule_of(self.cohort),
+            "ledger": ledger,
+            "members": members,
+            "evidence": invalid,
+            "absent": frozenset(name for name in ledger.open if name not in members),
+            "batch": self.batch,
+            "refused": self.refused,
+            "outranked": self.outranked,
+        }
+        return CohortSeen(NAMESPACE, **(good | changes))
+
+    def step(self, **changes: Any) -> CohortDecision:
+        """One decision, carried out."""
+        decision = decide(self.cohort, self.seen(**changes), self.now)
+        match decision.action:
+            case Append(entries=entries):
+                self.pages.append(self.ledger.page(entries, "2026-01-01T12:00:00Z").to_bytes())
+            case CreateRuns(bodies=bodies):
+                for body in bodies:
+                    name = body["metadata"]["name"]
+                    if name not in self.runs:
+                        self.created.append(name)
+                    self.runs.setdefault(name, body | {"metadata": body["metadata"] | {"uid": f"uid-{name}"}})
+            case CancelRuns(names=stopped):
+                for name in stopped:
+                    self.runs[name]["spec"]["cancel"] = {"reason": "x"}
+                self.cancelled += stopped
+            case DeleteRuns(names=gone):
+                for name in gone:
+                    del self.runs[name]
+            case WriteCohort(status=status):
+                self.cohort = self.cohort.model_copy(update={"status": status})
+        return decision
+
+    def rest(self, **changes: Any) -> CohortDecision:
+        """Go on until nothing is to be done."""
+        for _ in range(500):
+            decision = self.step(**changes)
+            if decision.action is None:
+                return decision
+        raise AssertionError("it does not come to rest")
+
+    def end(self, name: str, outcome: str = "passed", reason: str = "solved", invalidity: str = "") -> None:
+        status = {"outcome": outcome, "reason": reason, "record": {"uri": "s3://b/r", "sha256": "2" * 64}}
+        self.runs[name]["status"] = status | ({"invalidity": invalidity} if invalidity else {})
+
+    def say(self, name: str, **status: Any) -> None:
+        self.runs[name]["status"] = status
+
+    def change(self, **spec: Any) -> None:
+        self.cohort = self.cohort.model_copy(update={"spec": self.cohort.spec.model_copy(update=spec)})
+
+    @property
+    def under_way(self) -> list[str]:
+        return [name for name, raw in self.runs.items() if not raw.get("status", {}).get("record")]
+
+
+def test_runs_are_made_in_the_order_of_the_schedule_in_a_window() -> None:
+    life = Life.of(execution={"resourceClassName": "small", "parallelism": 3})
+    order = [entry.run for entry in schedule_of(life.cohort).entries]
+    life.rest()
+    assert life.created == order[:3]
+
+    life.end(order[1])
+    life.rest()
+
+    assert life.created == order[:4]
+    assert life.cohort.status.next_index == 5
+    assert (life.cohort.status.phase, life.cohort.status.progress) == ("Running", "1/20")
+
+
+def test_one_turn_creates_no_more_than_a_batch() -> None:
+    life = Life.of()
+    life.batch = 2
+
+    decisions = [life.step() for _ in range(2)]
+
+    assert [type(one.action) for one in decisions] == [Append, CreateRuns]
+    assert len(life.created) == 2
+
+
+def test_no_run_exists_that_the_ledger_does_not_announce() -> None:
+    life = Life.of()
+    while not life.created:
+        before = set(life.ledger.tickets)
+        life.step()
+    assert set(life.created) <= before
+    entries = [entry.kind for entry in ledgers_entries(life)]
+    assert entries[0] == "sealed"
+
+
+def ledgers_entries(life: Life) -> list[ledgers.LedgerEntry]:
+    ledger = life.ledger
+    assert ledger.sealed is not None
+    return sorted([ledger.sealed, *ledger.tickets.values(), *ledger.records.values()], key=lambda one: one.number)
+
+
+def test_the_ramp_spreads_the_first_runs() -> None:
+    life = Life.of(execution={"resourceClassName": "small", "parallelism": 10, "rampSeconds": 100})
+    rest = life.rest()
+    assert len(life.created) == 1
+    assert rest.again_after == pytest.approx(10)
+
+    life.now = NOON + timedelta(seconds=35)
+    life.rest()
+    assert len(life.created) == 4
+
+    life.now = NOON + timedelta(seconds=500)
+    life.rest()
+    assert len(life.created) == 10
+
+
+def test_an_invalid_run_is_replaced_at_once_with_its_identity_and_its_place() -> None:
+    life = Life.of(execution={"resourceClassName": "small", "parallelism": 2})
+    life.rest()
+    first = life.created[0]
+
+    life.end(first, "invalid", "evicted", "host_failure")
+    life.rest()
+
+    assert life.created == [first, life.created[1], f"{first}-r1"]
+    spec = life.runs[f"{first}-r1"]["spec"]
+    assert spec["replaces"] == {"name": first, "uid": f"uid-{first}"}
+    assert spec["cohortRef"]["index"] == life.runs[first]["spec"]["cohortRef"]["index"]
+    page = ledgers.documents.load(ledgers.LedgerPage, life.pages[-1])
+    assert [entry.kind for entry in page.entries] == ["record", "replacement", "ticket"]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "reason", "invalidity", "code"),
+    [
+        ("invalid", "evicted", "host_failure", "allowed"),
+        ("invalid", "pod_deleted", "host_failure", "not_outside"),
+        ("invalid", "unknown", "unknown", "not_preregistered"),
+        ("invalid", "evaluator_preempted", "evaluator_infrastructure_failure", "not_preregistered"),
+        ("failed", "tests_failed", "", None),
+        ("void", "canary_leaked", "", None),
+        ("cancelled", "cancelled", "", None),
+    ],
+)
+def test_what_is_replaced(outcome: str, reason: str, invalidity: str, code: str | None) -> None:
+    life = Life.of(execution={"resourceClassName": "small", "parallelism": 1})
+    life.rest()
+    first = life.created[0]
+
+    life.end(first, outcome, reason, invalidity)
+    life.rest()
+
+    decision = life.ledger.decisions.get(first)
+    assert (decision.code if decision else None) == code
+    assert (f"{first}-r1" in life.created) == (code == "allowed")
+
+
+def test_a_cell_has_no_more_replacements_than_was_said() -> None:
+    life = Life.of(execution={"resourceClassName": "small", "parallelism": 1})
+    life.rest()
+    for _ in range(3):
+        life.end(life.under_way[0], "invalid", "evicted", "host_failure")
+        life.rest()
+
+    first = life.created[0]
+    assert life.created[:3] == [first, f"{first}-r1", f"{first}-r2"]
+    assert life.ledger.decisions[f"{first}-r2"].code == "cell_used_up"
+    assert not life.created[3].startswith(first)
+
+
+def test_suspension_creates_nothing_and_resumption_goes_on() -> None:
+    life = Life.of(execution={"resourceClassName": "small", "parallelism": 2})
+    life.rest()
+    life.change(suspend=True)
+    for name in list(life.created):
+        life.end(name)
+    rest = life.rest()
+
+    assert len(life.created) == 2
+    assert not rest.demand
+    assert life.cohort.status.phase == "Suspended"
+    life.change(suspend=False)
+    life.rest()
+    assert len(life.created) == 4
+
+
+def test_a_cohort_of_lower_priority_waits_its_turn_and_says_so() -> None:
+    life = Life.of()
+    life.outranked = True
+
+    rest = life.rest()
+
+    assert life.created == []
+    assert rest.demand
+    assert rest.again_after is not None
+    assert "higher priority" in (life.cohort.status.message or "")
+
+
+def test_cancelling_stops_what_runs_and_counts_what_never_did() -> None:
+    life = Life.of(execution={"resourceClassName": "small", "parallelism": 3})
+    life.rest()
+    life.end(life.created[0])
+    life.end(life.created[1], "invalid", "evicted", "host_failure")
+    life.change(cancel=Cancel(reason="enough"))
+    life.rest()
+    assert life.cancelled == [life.created[2]]
+    assert said(life.cohort, "Complete")[0] == "False"
+    assert life.ledger.decisions[life.created[1]].by == ""
+
+    life.end(life.created[2], "cancelled", "cancelled")
+    life.rest()
+
+    counts = life.cohort.status.counts
+    assert (counts.passed, counts.invalid, counts.cancelled, counts.not_run, counts.pending) == (1, 1, 1, 17, 0)
+    assert said(life.cohort, "Complete") == ("True", "Cancelled")
+    assert counts.adds_up
+
+
+def test_waiting_runs_are_counted_by_their_reasons() -> None:
+    life = Life.of(execution={"resourceClassName": "small", "parallelism": 3})
+    life.rest()
+    waiting = {"type": "AgentStarted", "status": "Unknown", "reason": "WaitingForCapacity", "message": "0/3 nodes"}
+    refused = {"type": "Accepted", "status": "False", "reason": "DigestMismatch", "message": "changed"}
+    life.say(life.created[0], phase="Waiting", conditions=[waiting])
+    life.say(life.created[1], phase="Waiting", conditions=[waiting])
+    life.say(life.created[2], phase="Pending", conditions=[refused])
+    life.rest()
+
+    found = find_condition(life.cohort.status.conditions, "CapacityAvailable")
+    assert found is not None
+    assert (found.status, found.reason) == ("False", "WaitingForCapacity")
+    assert "3 of 3 runs under way wait: DigestMismatch 1, WaitingForCapacity 2." in found.message
+
+
+def test_a_run_that_is_refused_is_waiting_and_tried_again() -> None:
+    life = Life.of()
+    life.refused = Trouble("QuotaExceeded", "exceeded quota: runs")
+
+    rest = life.rest()
+
+    assert rest.again_after == 10
+    assert said(life.cohort, "CapacityAvailable") == ("False", "QuotaExceeded")
+    assert not rest.demand
+
+
+def test_a_run_that_had_a_pod_and_went_without_a_record_is_never_tried_again() -> None:
+    life = Life.of(execution={"resourceClassName": "small", "parallelism": 1}, tasks=[LONE], repetitions=1)
+    life.rest()
+    first = life.created[0]
+    del life.runs[first]
+    life.rest(lost={first: f"uid-{first}"})
+    assert life.created.count(first) == 1
+
+    life.end(life.under_way[0])
+    life.rest()
+
+    counts = life.cohort.status.counts
+    assert (counts.scheduled, counts.passed, counts.not_run, counts.pending) == (2, 1, 1, 0)
+    assert said(life.cohort, "Complete") == ("True", "AllAccountedFor")
+
+
+LONE = {"name": "task-1", "publicSha256": "a" * 64, "sealedSha256": "b" * 64}
+
+
+def test_counts_alone_are_not_written_before_they_are_due() -> None:
+    life = Life.of(execution={"resourceClassName": "small", "parallelism": 2})
+    life.rest()
+    life.end(life.created[0])
+
+    rest = life.rest(status_due=False, status_due_after=4.0)
+
+    assert rest.again_after == 4.0
+    assert life.cohort.status.progress == "0/20"
+    life.rest()
+    assert life.cohort.status.progress == "1/20"
+
+
+@pytest.mark.parametrize(("again", "event"), [(True, None), (False, "LedgerBroken")])
+def test_without_its_ledger_nothing_is_done(again: bool, event: str | None) -> None:
+    life = Life.of()
+    trouble = Trouble("StoreUnavailable" if again else "LedgerBroken", "why", again=again)
+    before = life.cohort
+
+    decision = life.step(ledger=None, ledger_trouble=trouble)
+
+    assert said(life.cohort, "Complete") == ("False", trouble.reason)
+    assert (decision.event.reason if decision.event else None) == event
+    assert life.step(ledger=None, ledger_trouble=trouble).retry
+    assert life.created == []
+    assert before.status.preregistration_sha256 == life.cohort.status.preregistration_sha256
+
+
+def test_complete_is_for_ever_and_objects_go_when_their_time_is_over() -> None:
+    life = Life.of(
+        execution={"resourceClassName": "small", "parallelism": 9, "ttlSecondsAfterFinished": 60},
+        tasks=[LONE],
+        repetitions=1,
+    )
+    life.rest()
+    for name in life.created:
+        life.end(name)
+    rest = life.rest()
+    assert said(life.cohort, "Complete") == ("True", "AllAccountedFor")
+    assert rest.again_after == 60
+    status, pages = life.cohort.status, len(life.pages)
+
+    life.say(life.created[0], phase="Running")
+    assert life.rest().again_after == 60
+    life.end(life.created[0])
+    life.now = NOON + timedelta(seconds=61)
+    life.rest()
+
+    assert life.runs == {}
+    assert (life.cohort.status, len(life.pages)) == (status, pages)
+
+
+# --- property: whatever happens, in whatever order --------------------------------------------------------------------
+ENDS = [
+    ("passed", "solved", ""),
+    ("failed", "tests_failed", ""),
+    ("void", "canary_leaked", ""),
+    ("cancelled", "cancelled", ""),
+    ("invalid", "evicted", "host_failure"),
+    ("invalid", "provider_outage", "provider_outage"),
+    ("invalid", "pod_deleted", "host_failure"),
+    ("invalid", "unknown", "unknown"),
+]
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_every_run_is_accounted_for_and_only_infrastructure_is_replaced(seed: int) -> None:
+    chance = random.Random(seed)
+    parallelism = chance.randint(1, 7)
+    life = Life.of(execution={"resourceClassName": "small", "parallelism": parallelism})
+    life.batch = chance.randint(1, 5)
+    ends: dict[str, tuple[str, str, str]] = {}
+    for _ in range(3000):
+        if chance.random() < 0.6:
+            life.step()
+        elif life.under_way:
+            name = chance.choice(life.under_way)
+            ends[name] = chance.choice(ENDS)
+            life.end(name, *ends[name])
+        assert len(life.under_way) <= parallelism
+        if said(life.cohort, "Complete")[0] == "True":
+            break
+
+    counts = life.cohort.status.counts
+    assert said(life.cohort, "Complete") == ("True", "AllAccountedFor")
+    assert counts.adds_up
+    assert counts.done == counts.scheduled + counts.replacements == len(life.runs) == len(set(life.created))
+    for outcome in ("passed", "failed", "invalid", "void", "cancelled"):
+        assert getattr(counts, outcome) == sum(end[0] == outcome for end in ends.values())
+    cells: dict[Any, int] = {}
+    for name, raw in life.runs.items():
+        replaced = raw["spec"].get("replaces")
+        if replaced:
+            assert ends[replaced["name"]][1] in {"evicted", "provider_outage"}, name
+            cell = (raw["spec"]["taskRef"]["name"], raw["spec"]["candidate"]["name"])
+            cells[cell] = cells.get(cell, 0) + 1
+    assert all(used <= 2 for used in cells.values())
+    assert life.ledger.open == {}
+    assert life.cohort.status.ledger_entries == life.ledger.size
+
+
+@pytest.mark.parametrize(
+    ("done", "left", "seconds", "text"),
+    [
+        (0, 5, 100, None),
+        (5, 0, 100, None),
+        (10, 1, 100, "<1m"),
+        (10, 150, 100, "25m"),
+        (1, 36, 200, "2h00m"),
+        (1, 360, 200, "20h"),
+        (1, 3600, 200, "8d"),
+    ],
+)
+def test_eta(done: int, left: int, seconds: int, text: str | None) -> None:
+    assert eta("2026-01-01T12:00:00Z", NOON + timedelta(seconds=seconds), done, left) == text
