@@ -1,9 +1,11 @@
 """An agent pod's life, with a real PID 1, a real second user, and agents that do not behave."""
 
 import hashlib
+import io
 import json
 import os
 import signal
+import tarfile
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -368,6 +370,17 @@ def test_fetch_refuses_what_is_not_the_bundle_and_tells_why(pod):
 
     assert pod.fetch() == 1
     assert json.loads(pod.termination())["reason"] == "DigestMismatch"
+
+
+def test_fetch_refuses_an_archive_that_escapes_and_writes_nothing_outside(pod):
+    made = io.BytesIO()
+    with tarfile.open(fileobj=made, mode="w") as tar:
+        tar.addfile(tarfile.TarInfo("../escaped"), io.BytesIO(b""))
+    plan(pod, sh("true"), bundle_sha256=pod.gateway.add_bundle(made.getvalue()))
+
+    assert pod.fetch() == 1
+    assert json.loads(pod.termination())["reason"] == "UnsafeArchive"
+    assert not (pod.root / "escaped").exists()
 
 
 def test_fetch_can_be_repeated(pod):
