@@ -23,7 +23,7 @@ from fairtrial_analysis.stats.proportions.rate import Rate, rate
 from fairtrial_analysis.stats.ratios.task_wins import chance_of_at_least
 from fairtrial_analysis.stats.resampling.seeds import generator
 
-RUNS_MAX = 20_000_000  # a quarter of an hour on one core, or less
+RUNS_MAX = 20_000_000  # about four minutes on one core
 _BOOTSTRAP_RUNS = 3000  # a bootstrapped bound costs as much as evaluating so many runs
 
 GRID: tuple[Truth, ...] = (
