@@ -256,6 +256,34 @@ def test_one_turn_creates_no_more_than_a_batch() -> None:
     assert len(life.created) == 2
 
 
+def test_tickets_do_not_run_ahead_of_runs() -> None:
+    life = Life.of()
+    life.batch = 4
+    life.step()
+    assert len(life.ledger.tickets) == 4
+
+    life.rest(absent=frozenset())
+    assert len(life.ledger.tickets) == 4
+    life.batch = 3
+    life.step()
+    assert len(life.created) == 3
+
+
+def test_a_run_that_is_not_what_the_schedule_says_keeps_the_cohort_from_completing() -> None:
+    life = Life.of(tasks=[LONE], repetitions=1)
+    life.rest()
+    first, second = life.created
+    life.runs[first]["spec"]["candidate"]["name"] = "another"
+    life.end(second)
+
+    life.rest()
+
+    found = find_condition(life.cohort.status.conditions, "Complete")
+    assert found is not None
+    assert (found.status, found.reason) == ("False", "DoesNotAddUp")
+    assert first in found.message
+
+
 def test_no_run_exists_that_the_ledger_does_not_announce() -> None:
     life = Life.of()
     while not life.created:
@@ -341,6 +369,24 @@ def test_a_cell_has_no_more_replacements_than_was_said() -> None:
     assert not life.created[3].startswith(first)
 
 
+def test_two_that_end_together_share_what_their_cell_has_left() -> None:
+    life = Life.of(
+        execution={"resourceClassName": "small", "parallelism": 9},
+        tasks=[LONE],
+        repetitions=2,
+        replacement={"reasons": ["host_failure"], "maxPerCell": 1},
+    )
+    life.rest()
+    for name in list(life.created):
+        life.end(name, "invalid", "evicted", "host_failure")
+
+    life.rest()
+
+    assert len(life.created) == 4 + 2
+    codes = sorted(entry.code for entry in life.ledger.decisions.values())
+    assert codes == ["allowed", "allowed", "cell_used_up", "cell_used_up"]
+
+
 def test_suspension_creates_nothing_and_resumption_goes_on() -> None:
     life = Life.of(execution={"resourceClassName": "small", "parallelism": 2})
     life.rest()
@@ -349,7 +395,7 @@ def test_suspension_creates_nothing_and_resumption_goes_on() -> None:
         life.end(name)
     rest = life.rest()
 
-    assert len(life.created) == 2
+    assert len(life.created) == len(life.ledger.tickets) == 2
     assert not rest.demand
     assert life.cohort.status.phase == "Suspended"
     life.change(suspend=False)
@@ -403,6 +449,16 @@ def test_waiting_runs_are_counted_by_their_reasons() -> None:
     assert found is not None
     assert (found.status, found.reason) == ("False", "WaitingForCapacity")
     assert "3 of 3 runs under way wait: DigestMismatch 1, WaitingForCapacity 2." in found.message
+
+
+def test_waiting_comes_and_goes_and_is_written_when_it_is_due() -> None:
+    life = Life.of(execution={"resourceClassName": "small", "parallelism": 3})
+    life.rest()
+    waiting = {"type": "AgentStarted", "status": "Unknown", "reason": "WaitingForCapacity", "message": "0/3 nodes"}
+    life.say(life.created[0], phase="Waiting", conditions=[waiting])
+
+    decision = life.step(status_due_after=3.0, status_due=False)
+    assert (decision.action, decision.again_after) == (None, 3.0)
 
 
 def test_a_run_that_is_refused_is_waiting_and_tried_again() -> None:

@@ -12,7 +12,7 @@ from fairtrial.cohort.accounting import Accounting, RunState, account
 from fairtrial.cohort.ledger import Ledger, LedgerEntry
 from fairtrial.cohort.runs import replacement_manifest, run_manifest
 from fairtrial.cohort.schedule import Schedule
-from fairtrial_operator.cohorts.draft import CohortDraft, news
+from fairtrial_operator.cohorts.draft import CohortDraft
 from fairtrial_operator.cohorts.members import Member
 from fairtrial_operator.cohorts.owed import more_to_create, next_on_ramp, owed, room, stopping
 from fairtrial_operator.cohorts.seen import (
@@ -136,10 +136,10 @@ def _account(
     if found.errors or not counts.adds_up:
         message = " ".join(found.errors[:3]) or "The counts do not add up."
         draft.say(COMPLETE, "False", Reason.DOES_NOT_ADD_UP, message)
-        return _write_or(cohort, draft, seen, CohortDecision(), Event("DoesNotAddUp", message))
+        return _write_or(cohort, draft, CohortDecision(), Event("DoesNotAddUp", message))
     if not over:
         draft.say(COMPLETE, "False", Reason.RUNNING)
-        return _write_or(cohort, draft, seen, rest)
+        return _write_or(cohort, draft, rest)
     if ledger.complete is None:
         return CohortDecision(Append([LedgerEntry("complete", counts=counts.as_json())]))
     return _complete(cohort, draft, ledger)
@@ -213,17 +213,13 @@ def _no_ledger(cohort: BenchmarkCohort, seen: CohortSeen, now: datetime) -> Coho
     trouble = seen.ledger_trouble or Trouble(Reason.STORE_UNAVAILABLE, "The ledger was not read.")
     draft = CohortDraft(cohort, now).say(COMPLETE, "False", trouble.reason, trouble.message)
     event = None if trouble.again else Event(trouble.reason, trouble.message)
-    return _write_or(cohort, draft, seen, CohortDecision(retry=True), event)
+    return _write_or(cohort, draft, CohortDecision(retry=True), event)
 
 
 def _write_or(
-    cohort: BenchmarkCohort, draft: CohortDraft, seen: CohortSeen, otherwise: CohortDecision, event: Event | None = None
+    cohort: BenchmarkCohort, draft: CohortDraft, otherwise: CohortDecision, event: Event | None = None
 ) -> CohortDecision:
-    """Write what is new; what only counts, when it is due."""
     status = draft.done()
     if status == cohort.status:
         return otherwise
-    if seen.status_due or news(cohort.status, status):
-        return replace(otherwise, action=WriteCohort(status), again_after=None, retry=False, event=event)
-    again = min(seen.status_due_after, otherwise.again_after or seen.status_due_after)
-    return replace(otherwise, again_after=again)
+    return replace(otherwise, action=WriteCohort(status), again_after=None, retry=False, event=event)

@@ -5,8 +5,6 @@ from typing import Any, Self
 
 from fairtrial.api import BenchmarkCohort, BenchmarkCohortStatus, condition, find_condition, is_true, set_condition
 from fairtrial.api.conditions import (
-    ACCEPTED,
-    CAPACITY_AVAILABLE,
     COHORT_CONDITIONS,
     COMPLETE,
     SEALED,
@@ -95,18 +93,3 @@ def eta(started_at: str | None, now: datetime, done: int, left: int) -> str | No
         minutes = round(seconds / _MINUTE)
         return f"{minutes}m" if minutes < 60 else f"{minutes // 60}h{minutes % 60:02d}m"  # noqa: PLR2004 — of an hour
     return f"{round(seconds / _HOUR)}h" if seconds < 2 * _DAY else f"{round(seconds / _DAY)}d"
-
-
-def news(old: BenchmarkCohortStatus, new: BenchmarkCohortStatus) -> bool:
-    """Whether more has changed than counts, which may wait for each other: each write costs the API server as much."""
-    return _lasting(old) != _lasting(new)
-
-
-def _lasting(status: BenchmarkCohortStatus) -> object:
-    conditions = [
-        (one.type, one.status, one.reason, one.message if one.type in (ACCEPTED, SEALED) else "")
-        for one in status.conditions
-        if one.type != CAPACITY_AVAILABLE
-    ]
-    passing = ("counts", "next_index", "ledger_entries", "progress", "eta", "message", "conditions")
-    return conditions, status.model_dump(exclude=set(passing))
