@@ -318,6 +318,27 @@ async def test_a_gzip_bomb_passes_as_it_is_and_harms_nobody(tmp_path):
     assert peak < 30_000_000
 
 
+@pytest.mark.parametrize("coding", ["gzip", "identity"])
+async def test_while_an_answer_of_many_events_is_read_others_go_on(world: World, coding: str):
+    plain = b"data: {}\n\n" * 500_000
+    body, longest = zipped(plain) if coding == "gzip" else plain, 0.0
+
+    async def look() -> None:
+        nonlocal longest
+        while True:
+            before = time.monotonic()
+            await asyncio.sleep(0.001)
+            longest = max(longest, time.monotonic() - before)
+
+    async with provider_of(world, whole(body, f"Content-Encoding: {coding}")):
+        looking = asyncio.create_task(look())
+        await raw(world.port, post("/model/v1/messages", REQUEST, f"x-api-key: {world.token}"))
+        looking.cancel()
+        await world.page()
+
+    assert longest < 0.5  # a busy machine, for what takes seconds in one go
+
+
 async def test_malformed_answers_pass_as_they_are(world: World):
     async with provider_of(world, whole(b'{"id": "m", "usage": {"output_tokens": 3')):
         request = json.dumps({"model": MODEL, "max_tokens": 1, "messages": []}).encode()

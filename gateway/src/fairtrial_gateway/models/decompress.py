@@ -15,7 +15,9 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-PIECE = 64 * 1024
+PIECE = 16 * 1024  # what is read in one go, while nobody else is served
+FLOOR = 16 * 1024 * 1024  # above this a body may be no more than GROWTH times as long as it came
+GROWTH = 100
 CODINGS = ("identity", "gzip", "x-gzip", "deflate", "br", "zstd")
 
 
@@ -31,7 +33,11 @@ ERRORS: tuple[type[Exception], ...] = (zlib.error, brotli.error, zstd.ZstdError,
 
 class _Identity:
     def pieces(self, chunk: bytes) -> Iterator[bytes]:
-        yield chunk
+        if len(chunk) <= PIECE:
+            yield chunk
+            return
+        for start in range(0, len(chunk), PIECE):
+            yield chunk[start : start + PIECE]
 
 
 class _Zlib:
@@ -98,17 +104,19 @@ class Plain:
 
     def __init__(self, content_encoding: str, limit: int) -> None:
         self._decoder = decoder(content_encoding)
-        self._left = limit
+        self._limit, self._came, self._read = limit, 0, 0
         self.problem = "" if self._decoder else f"the content coding {content_encoding[:40]!r} is not known"
 
     def pieces(self, chunk: bytes) -> Iterator[bytes]:
         """What the next bytes stand for; nothing once there is a `problem`."""
         if self.problem or self._decoder is None:
             return
+        self._came += len(chunk)
+        most = min(self._limit, max(FLOOR, GROWTH * self._came))
         try:
             for piece in self._decoder.pieces(chunk):
-                self._left -= len(piece)
-                if self._left < 0:
+                self._read += len(piece)
+                if self._read > most:
                     self.problem = "the body is longer than the limit without its content coding"
                     return
                 if piece:

@@ -1,6 +1,7 @@
 """What is known of one call while it is under way, and the page that it becomes. Pure but for the recording."""
 
 import logging
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -82,11 +83,13 @@ class Live:
         """How it ended."""
         self.ending, self.message, self.refusal = ending, message, refusal
 
-    def feed(self, chunk: bytes) -> None:
-        """Read on for usage and identifiers."""
+    def feed(self, chunk: bytes) -> Iterator[None]:
+        """Read on for usage and identifiers, step by step: others go on between them."""
         self.response_bytes += len(chunk)
         if self.plain and self.reader:
-            for piece in self.plain.pieces(chunk):
+            for number, piece in enumerate(self.plain.pieces(chunk)):
+                if number:
+                    yield
                 self.reader.feed(piece)
 
     def finish(self) -> Exchange:

@@ -17,7 +17,6 @@ from fairtrial_gateway.models.upstream import Answer
 
 T = TypeVar("T")
 LOOK_SECONDS = 1.0  # how often a silent provider's caller is looked for
-PLAIN_FACTOR = 8  # how much longer an answer may be without its content coding
 
 
 class Relay:
@@ -46,13 +45,14 @@ class Relay:
         live, settings = self._live, self._settings
         live.answered(answer.status, answer.headers)
         live.recording.response_head(answer.status, answer.reason, answer.http_version, answer.headers)
-        live.plain = Plain(coding_of(answer.headers), settings.max_response_bytes * PLAIN_FACTOR)
+        live.plain = Plain(coding_of(answer.headers), settings.max_response_bytes)
         live.response = await self._client.begin(answer)
         self._look()
         until = asyncio.get_running_loop().time() + settings.total_seconds
         while chunk := await self._next(answer, until):
             live.recording.response_body(chunk)
-            live.feed(chunk)
+            for _ in live.feed(chunk):
+                await asyncio.sleep(0)
             if live.response_bytes > settings.max_response_bytes:
                 raise Limit(f"The answer has more than {settings.max_response_bytes} bytes.")
             if self._gone_at is None:

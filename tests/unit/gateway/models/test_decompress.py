@@ -6,7 +6,7 @@ import zlib
 import brotli
 import pytest
 from backports import zstd
-from fairtrial_gateway.models.decompress import PIECE, Plain
+from fairtrial_gateway.models.decompress import FLOOR, PIECE, Plain
 
 TEXT = b"".join(b"data: %d \xe2\x82\xac\n\n" % n for n in range(20_000))
 ENCODED = {
@@ -46,6 +46,14 @@ def test_a_bomb_is_left_alone_at_the_limit(coding):
     assert read <= 1_000_000 and "longer than the limit" in plain.problem
     assert longest <= PIECE * 4
     assert list(plain.pieces(b"x")) == []
+
+
+def test_what_grows_a_thousandfold_is_no_conversation():
+    plain, read = Plain("gzip", 10**9), 0
+    for piece in plain.pieces(gzip.compress(bytes(50_000_000))):
+        read += len(piece)
+
+    assert FLOOR <= read < 25_000_000 and "longer than the limit" in plain.problem
 
 
 @pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd"])
