@@ -87,6 +87,8 @@ class Reason:
     RUN_REFUSED = "RunRefused"
     LEDGER_BROKEN = "LedgerBroken"
     DOES_NOT_ADD_UP = "DoesNotAddUp"
+    BLOCKS_EQUAL = "BlocksEqual"
+    BLOCKS_DIFFER = "BlocksDiffer"
     ALL_ACCOUNTED_FOR = "AllAccountedFor"
     # any
     PENDING = "Pending"

@@ -210,6 +210,7 @@ async def test_a_pilot_is_sealed_carried_out_and_complete_with_one_run_replaced(
         run["status"]["record"]["sha256"] for run in runs.values()
     }
     assert len(json.dumps(status)) < 8192
+    assert world.condition(status, "Comparable") == ("True", "BlocksEqual"), status["conditions"]
     events = {event["reason"]: event["type"] for event in await world.events()}
     assert events == {"Sealed": "Normal", "Complete": "Normal"}
 

@@ -13,9 +13,11 @@ from fairtrial_operator.cohorts.draft import eta
 from fairtrial_operator.cohorts.members import Member, member_of
 from fairtrial_operator.cohorts.seen import (
     Append,
+    Blocks,
     CancelRuns,
     CohortDecision,
     CohortSeen,
+    CompareBlocks,
     CreateRuns,
     DeleteRuns,
     PutPreregistration,
@@ -153,6 +155,8 @@ class Life:
     batch: int = 32
     refused: Trouble | None = None
     outranked: bool = False
+    blocks: Blocks | None = None
+    finds: tuple[int, str] = (0, "")
 
     @classmethod
     def of(cls, **spec: Any) -> "Life":
@@ -183,6 +187,7 @@ class Life:
             "batch": self.batch,
             "refused": self.refused,
             "outranked": self.outranked,
+            "blocks": self.blocks,
         }
         return CohortSeen(NAMESPACE, **(good | changes))
 
@@ -205,6 +210,8 @@ class Life:
             case DeleteRuns(names=gone):
                 for name in gone:
                     del self.runs[name]
+            case CompareBlocks():
+                self.blocks = Blocks(*self.finds)
             case WriteCohort(status=status):
                 self.cohort = self.cohort.model_copy(update={"status": status})
         return decision
@@ -517,6 +524,26 @@ def test_without_its_ledger_nothing_is_done(again: bool, event: str | None) -> N
     assert life.step(ledger=None, ledger_trouble=trouble).retry
     assert life.created == []
     assert before.status.preregistration_sha256 == life.cohort.status.preregistration_sha256
+
+
+@pytest.mark.parametrize(
+    ("finds", "told"),
+    [((0, ""), ("True", "BlocksEqual")), ((2, "task-1-0001: limits differs."), ("False", "BlocksDiffer"))],
+)
+def test_blocks_are_compared_once_when_all_runs_have_ended(finds: Any, told: Any) -> None:
+    life = Life.of(tasks=[LONE], repetitions=1)
+    life.finds = finds
+    life.rest()
+    life.end(life.created[0])
+    life.rest()
+    assert (life.blocks, said(life.cohort, "Comparable")) == (None, ("Unknown", "Pending"))
+
+    life.end(life.created[1])
+    life.rest()
+
+    assert said(life.cohort, "Comparable") == told
+    assert life.cohort.status.blocks_not_comparable == finds[0]
+    assert said(life.cohort, "Complete") == ("True", "AllAccountedFor")
 
 
 def test_complete_is_for_ever_and_objects_go_when_their_time_is_over() -> None:

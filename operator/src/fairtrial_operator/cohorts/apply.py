@@ -23,6 +23,7 @@ from fairtrial_operator.cohorts.seen import (
     Append,
     CancelRuns,
     CohortAction,
+    CompareBlocks,
     CreateRuns,
     DeleteRuns,
     Object,
@@ -67,6 +68,8 @@ class CohortApplier:
                 await _all(self._cancel(Key(cohort.metadata.namespace, name), reason) for name in names)
             case DeleteRuns(names=names):
                 await _all(self._delete(Key(cohort.metadata.namespace, name)) for name in names)
+            case CompareBlocks():
+                await self._compare(cohort, self._book(cohort))
             case WriteCohort(status=status):
                 await self._write(cohort, raw, status.as_json())
 
@@ -125,6 +128,17 @@ class CohortApplier:
             if entry.kind in ("record", "lost"):
                 book.evidence.pop(entry.run, None)
                 book.records.pop(entry.run, None)
+
+    async def _compare(self, cohort: BenchmarkCohort, book: Book) -> None:
+        assert book.ledger is not None
+        wanted = [entry for entry in book.ledger.records.values() if entry.outcome in ("passed", "failed")]
+        try:
+            book.blocks = await asyncio.to_thread(self._observer.blocks, cohort, wanted)
+        except InvalidInput as error:
+            book.trouble = Trouble(Reason.RECORD_CONFLICT, str(error), again=False)
+        except FairtrialError as error:
+            metrics.STORE_ERRORS.labels(error.reason).inc()
+            book.trouble = Trouble(Reason.STORE_UNAVAILABLE, str(error))
 
     # --- runs ---------------------------------------------------------------------------------------------------------
     async def _create(self, cohort: BenchmarkCohort, book: Book, body: Object, notes: CohortNotes) -> None:

@@ -9,7 +9,7 @@ from fairtrial.cohort.ledger import Ledger, LedgerEntry
 from fairtrial.cohort.replacement import Evidence
 from fairtrial.cohort.schedule import Entry, Schedule, schedule_of
 from fairtrial_operator.cohorts.decide_runs import body_of
-from fairtrial_operator.cohorts.seen import Trouble
+from fairtrial_operator.cohorts.seen import Blocks, Trouble
 
 
 @dataclass
@@ -22,6 +22,7 @@ class Book:
     trouble: Trouble | None = None  # of this reconciliation
     fresh: set[str] = field(default_factory=set)  # tickets whose run is known not to exist yet
     evidence: dict[str, Evidence] = field(default_factory=dict)
+    blocks: Blocks | None = None
     records: dict[str, LedgerEntry] = field(default_factory=dict)
     priority: int = 0
     demand: bool = False

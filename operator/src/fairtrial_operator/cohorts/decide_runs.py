@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from fairtrial.api import BenchmarkCohort, CohortCounts, Reason
-from fairtrial.api.conditions import CAPACITY_AVAILABLE, COMPLETE
+from fairtrial.api.conditions import CAPACITY_AVAILABLE, COMPARABLE, COMPLETE
 from fairtrial.api.run import Replaced
 from fairtrial.cohort.accounting import Accounting, RunState, account
 from fairtrial.cohort.ledger import Ledger, LedgerEntry
@@ -20,6 +20,7 @@ from fairtrial_operator.cohorts.seen import (
     CancelRuns,
     CohortDecision,
     CohortSeen,
+    CompareBlocks,
     CreateRuns,
     Object,
     Trouble,
@@ -140,6 +141,13 @@ def _account(
     if not over:
         draft.say(COMPLETE, "False", Reason.RUNNING)
         return _write_or(cohort, draft, rest)
+    if seen.blocks is None:
+        return CohortDecision(CompareBlocks())
+    if seen.blocks.different:
+        draft.say(COMPARABLE, "False", Reason.BLOCKS_DIFFER, seen.blocks.message)
+    else:
+        draft.say(COMPARABLE, "True", Reason.BLOCKS_EQUAL)
+    draft.set(blocks_not_comparable=seen.blocks.different)
     if ledger.complete is None:
         return CohortDecision(Append([LedgerEntry("complete", counts=counts.as_json())]))
     return _complete(cohort, draft, ledger)

@@ -2,15 +2,17 @@
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import TypeVar
 
 from fairtrial import names
 from fairtrial.api import BenchmarkCohort, BenchmarkTask, ModelProvider, Reason, ResourceClass, is_true
 from fairtrial.api.conditions import COMPLETE
 from fairtrial.cohort import ledger as ledgers
 from fairtrial.cohort import preregistration
+from fairtrial.cohort.comparability import comparability
 from fairtrial.cohort.ledger import Ledger, LedgerEntry
 from fairtrial.cohort.replacement import Evidence
 from fairtrial.errors import FairtrialError, InvalidInput
@@ -20,15 +22,18 @@ from fairtrial.evidence.record_model import Record, load_record
 from fairtrial_operator.cache import Key
 from fairtrial_operator.cohorts.book import Book
 from fairtrial_operator.cohorts.members import owner_of
-from fairtrial_operator.cohorts.seen import CohortSeen, Sealed, Trouble
+from fairtrial_operator.cohorts.seen import Blocks, CohortSeen, Sealed, Trouble
 from fairtrial_operator.kube import CLASSES, PROVIDERS, RUNS, TASKS, Kube, NotFound
 from fairtrial_operator.metrics import STORE_ERRORS
 from fairtrial_operator.observe import Observer, namespace_view
 from fairtrial_operator.settings import Settings
 from fairtrial_operator.state import State
 
+T = TypeVar("T")
+R = TypeVar("R")
 PAGE_LIMIT, RECORD_LIMIT = 64 * 1024 * 1024, 32 * 1024 * 1024
-READERS = 8
+READERS, READ_AHEAD = 8, 64
+SHOWN_FINDINGS = 5
 BATCH = 32  # runs that one reconciliation creates, cancels, deletes or asks about: then it is another key's turn
 STATUS_SECONDS_LEAST, STATUS_SECONDS_MOST = 1.0, 10.0
 RUNS_PER_STATUS_SECOND = 100
@@ -86,6 +91,7 @@ class CohortObserver:
             lost=self._state.members.lost(uid),
             evidence=book.evidence,
             records=book.records,
+            blocks=book.blocks,
             absent=frozenset(book.fresh),
             refused=notes.refused,
             outranked=self._outranked(uid, book),
@@ -153,9 +159,8 @@ class CohortObserver:
 
     def _read_ledger(self, cohort: BenchmarkCohort) -> Ledger:
         keys = self._store.keys(self.keys_of(cohort).ledger())
-        with ThreadPoolExecutor(READERS) as readers:
-            pages: Iterable[bytes] = readers.map(lambda key: self._store.get(key, limit=PAGE_LIMIT), keys)
-            return ledgers.read(cohort.metadata.name, cohort.metadata.uid, pages)
+        pages = several(lambda key: self._store.get(key, limit=PAGE_LIMIT), keys)
+        return ledgers.read(cohort.metadata.name, cohort.metadata.uid, pages)
 
     async def _look_for_missing(self, cohort: BenchmarkCohort, book: Book, ledger: Ledger) -> None:
         """Tickets without a run in the caches: created and not seen, recorded and gone, or not created yet."""
@@ -192,6 +197,21 @@ class CohortObserver:
                 return record, hashlib.sha256(data).hexdigest()
         return None
 
+    def blocks(self, cohort: BenchmarkCohort, entries: Sequence[LedgerEntry]) -> Blocks:
+        """Compare the runs of each block by their records, read one after the other. Blocks; for a thread."""
+        found = comparability(cohort.spec, several(lambda entry: self._record(cohort, entry), entries))
+        different = sorted({one.where for one in found})
+        told = " ".join(f"{one.where}: {one.what} differs." for one in found[:SHOWN_FINDINGS])
+        return Blocks(len(different), told)
+
+    def _record(self, cohort: BenchmarkCohort, entry: LedgerEntry) -> Record:
+        metadata = cohort.metadata
+        key = self._layout.run(metadata.namespace, entry.run, entry.uid, metadata.name).record()
+        data = self._store.get(key, limit=RECORD_LIMIT)
+        if hashlib.sha256(data).hexdigest() != entry.sha256:
+            raise InvalidInput(f"{key} is not the record that the ledger names; somebody wrote into the bucket.")
+        return load_record(data, name=key)
+
     async def _read_invalid(self, cohort: BenchmarkCohort, book: Book, ledger: Ledger) -> None:
         """What the records of runs that may be replaced tell: a status does not say whether a model answered."""
         members, metadata = self._state.members.of(cohort.metadata.uid), cohort.metadata
@@ -202,6 +222,13 @@ class CohortObserver:
             key = self._layout.run(metadata.namespace, name, member.state.uid, metadata.name).record()
             data = await asyncio.to_thread(self._store.get, key, limit=RECORD_LIMIT)
             book.evidence[name] = Evidence.of_record(load_record(data, name=key))
+
+
+def several(read: Callable[[T], R], wanted: Sequence[T]) -> Iterator[R]:
+    """Read some at a time, in order, and hold no more than those."""
+    with ThreadPoolExecutor(READERS) as readers:
+        for start in range(0, len(wanted), READ_AHEAD):
+            yield from readers.map(read, wanted[start : start + READ_AHEAD])
 
 
 def record_entry(found: tuple[Record, str], index: int) -> LedgerEntry:

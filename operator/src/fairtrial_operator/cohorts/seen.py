@@ -36,6 +36,14 @@ class Trouble:
 
 
 @dataclass(frozen=True)
+class Blocks:
+    """What the records say about the runs of each block: whether they can be compared."""
+
+    different: int = 0  # blocks
+    message: str = ""
+
+
+@dataclass(frozen=True)
 class CohortSeen:
     """Everything that a decision looks at beside the cohort itself and the time."""
 
@@ -50,6 +58,7 @@ class CohortSeen:
     evidence: Mapping[str, Evidence] = field(default_factory=dict)  # of invalid runs, as their records tell
     records: Mapping[str, LedgerEntry] = field(default_factory=dict)  # of runs whose objects are gone
     absent: frozenset[str] = frozenset()  # runs that the API server and the store were asked about and do not have
+    blocks: Blocks | None = None  # once all records were read
     refused: Trouble | None = None  # runs could not be created
     outranked: bool = False  # a cohort of a higher priority has runs to create
     status_due: bool = True  # whether counts alone are worth a write now
@@ -95,13 +104,18 @@ class DeleteRuns:
 
 
 @dataclass(frozen=True)
+class CompareBlocks:
+    """Read all records, and see whether what had to be equal in a block is."""
+
+
+@dataclass(frozen=True)
 class WriteCohort:
     """Write the cohort's whole status."""
 
     status: BenchmarkCohortStatus
 
 
-CohortAction = PutPreregistration | Append | CreateRuns | CancelRuns | DeleteRuns | WriteCohort
+CohortAction = PutPreregistration | Append | CreateRuns | CancelRuns | DeleteRuns | CompareBlocks | WriteCohort
 
 
 @dataclass(frozen=True)
