@@ -37,9 +37,8 @@ class Nodes:
     world: Any
     kubelet: Any
     ends: dict[str, dict[str, Any]] = field(default_factory=dict)
-    held: set[str] = field(default_factory=set)  # runs whose pods are left alone
     only: set[str] = field(default_factory=set)  # if any: the others are left alone
-    done: set[str] = field(default_factory=set)
+    done: set[str] = field(default_factory=set)  # UIDs
 
     async def serve(self) -> None:
         """Serve until cancelled."""
@@ -47,8 +46,9 @@ class Nodes:
         while True:
             for run in await self.world.all(RUNS):
                 name = run["metadata"]["name"]
-                if name not in self.done and name not in self.held and (not self.only or name in self.only):
-                    self.done.add(name)
+                uid = run["metadata"]["uid"]
+                if uid not in self.done and (not self.only or name in self.only):
+                    self.done.add(uid)
                     working.add(asyncio.create_task(self._carry_out(run)))
             for task in [one for one in working if one.done()]:
                 working.discard(task)
@@ -65,7 +65,7 @@ class Nodes:
         await self.kubelet.evaluator(run)
 
 
-MOST_DEATHS = 8
+MOST_DEATHS, DIED = 8, 86
 EVICTED = {"phase": "Failed", "code": 137, "reason": "Evicted", "message": "The node was low on resource: memory."}
 
 
@@ -314,22 +314,33 @@ async def test_runs_of_a_cohort_are_made_by_nobody_else_and_not_before_it_is_sea
     assert await world.find(PODS, "early-agent") is None
 
 
-async def test_a_cohort_made_anew_under_the_same_name_is_another_cohort(
+async def test_objects_of_runs_go_when_their_time_is_over_and_evidence_stays(
     world: Any, kube: Any, nodes: Any, tasks: None, operators: Any
 ) -> None:
     operators().start()
-    first = await kube.create(COHORTS, cohort(world, repetitions=1, execution=execution(world, ttl=0)))
-    await complete(world)
+    await kube.create(COHORTS, cohort(world, repetitions=1, execution=execution(world, ttl=0)))
+    before = await complete(world)
 
     async def nothing_left() -> bool:
         return not await world.all(RUNS)
 
     await world.until(nothing_left, "its runs are deleted")
+
+    assert len(records(world)) == 4
+    await asyncio.sleep(0.5)
+    assert (await world.find(COHORTS, "c1"))["status"] == before["status"]
+
+
+async def test_a_cohort_made_anew_under_the_same_name_is_another_cohort(
+    world: Any, kube: Any, nodes: Any, tasks: None, operators: Any
+) -> None:
+    operators().start()
+    first = await kube.create(COHORTS, cohort(world, repetitions=1))
+    await complete(world)
+
     await kube.delete(COHORTS, first)
     await world.gone(COHORTS, "c1")
-    nodes.done.clear()
-    second = await kube.create(COHORTS, cohort(world, repetitions=1, execution=execution(world)))
-
+    second = await kube.create(COHORTS, cohort(world, repetitions=1))  # while the first one's runs are still there
     live = await complete(world)
 
     assert counted(live) == {"scheduled": 4, "passed": 4}
@@ -337,6 +348,42 @@ async def test_a_cohort_made_anew_under_the_same_name_is_another_cohort(
     one, other = (ledger(world, made) for made in (first, second))
     assert one.size == other.size == 1 + 4 + 4 + 1
     assert {entry.uid for entry in one.records.values()}.isdisjoint({entry.uid for entry in other.records.values()})
+
+
+async def test_a_run_that_somebody_deletes_is_cancelled_and_never_made_again(
+    world: Any, kube: Any, nodes: Any, kubelet: Any, tasks: None, operators: Any
+) -> None:
+    operators().start()
+    nodes.only = {"none"}
+    await kube.create(COHORTS, cohort(world, repetitions=1))
+    await kubelet.start("c1-00002-agent", "agent")
+    await kube.delete(RUNS, await kube.get(RUNS, "c1-00002", world.namespace))
+    await told_to_stop(world, "c1-00002-agent")
+    await kubelet.end("c1-00002-agent", "agent", phase="Failed", code=143)
+    await world.gone(RUNS, "c1-00002")
+    nodes.only = set()
+
+    live = await complete(world)
+
+    assert counted(live) == {"scheduled": 4, "passed": 3, "cancelled": 1}
+    assert created(world, "benchmarkruns").count("c1-00002") == 1
+
+
+async def test_dying_around_each_step_of_the_beginning_repeats_none_of_them(
+    world: Any, kube: Any, nodes: Any, tasks: None, operators: Any
+) -> None:
+    """The preregistration is the first thing that is stored, the ledger's first page with all tickets the second."""
+    await kube.create(COHORTS, cohort(world, repetitions=1))
+    for point in ("c1 before 1", "c1 after 1", "c1 before 2", "c1 after 1"):
+        assert await operators().start(FAIRTRIAL_TEST_CRASH=point).died() == DIED, point
+    assert await world.all(RUNS) == []
+    operators().start()
+
+    live = await complete(world)
+
+    assert counted(live) == {"scheduled": 4, "passed": 4}
+    assert sorted(created(world, "benchmarkruns")) == [f"c1-{number:05d}" for number in range(1, 5)]
+    assert ledger(world, live).size == 1 + 4 + 4 + 1
 
 
 async def test_a_quota_is_waiting_and_visible_with_counts(

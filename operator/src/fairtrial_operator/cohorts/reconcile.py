@@ -48,6 +48,7 @@ class CohortReconciler:
                 log.error("%s is left alone: %s", key, error)
                 return True
             if not ours(key.namespace):
+                self._state.close_book(cohort.metadata.uid)
                 return True
             book = self._state.books.get(cohort.metadata.uid)
             if book is not None and step == 0:
