@@ -48,14 +48,6 @@ class ResponseFacts:
 class Reader(Protocol):
     """Reads one answer as it passes. Memory is bounded, whatever is fed."""
 
-    @property
-    def first_usable(self) -> bool:
-        """Whether a first token or tool call, or a whole answer, was seen so far."""
-
-    @property
-    def ended(self) -> bool:
-        """Whether the answer has come to its own end: nothing of use follows."""
-
     def feed(self, chunk: bytes) -> None:
         """Take the next bytes of the decompressed body, cut anywhere."""
 

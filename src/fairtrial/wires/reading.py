@@ -85,16 +85,6 @@ class AnswerReader:
         self._problem = ""
         self._facts: ResponseFacts | None = None
 
-    @property
-    def first_usable(self) -> bool:
-        """Whether a first token or tool call was seen so far."""
-        return self._account.seen.first_usable
-
-    @property
-    def ended(self) -> bool:
-        """Whether the answer has come to its own end."""
-        return self._account.seen.ended
-
     def feed(self, chunk: bytes) -> None:
         """Take the next bytes of the decompressed body, cut anywhere."""
         if self._framing == "unknown":
