@@ -257,9 +257,9 @@ def test_one_turn_creates_no_more_than_a_batch() -> None:
     life = Life.of()
     life.batch = 2
 
-    decisions = [life.step() for _ in range(2)]
+    decisions = [life.step() for _ in range(3)]
 
-    assert [type(one.action) for one in decisions] == [Append, CreateRuns]
+    assert [type(one.action) for one in decisions] == [Append, WriteCohort, CreateRuns]
     assert len(life.created) == 2
 
 
@@ -496,6 +496,18 @@ def test_a_run_that_had_a_pod_and_went_without_a_record_is_never_tried_again() -
 
 
 LONE = {"name": "task-1", "publicSha256": "a" * 64, "sealedSha256": "b" * 64}
+
+
+def test_a_cohort_that_is_never_idle_tells_where_it_is() -> None:
+    life = Life.of(execution={"resourceClassName": "small", "parallelism": 2})
+    life.rest()
+    life.end(life.created[0])
+
+    decision = life.step()
+
+    assert isinstance(decision.action, WriteCohort)
+    assert life.cohort.status.progress == "1/20"
+    assert isinstance(life.step(status_due=False, status_due_after=3.0).action, Append)
 
 
 def test_counts_alone_are_not_written_before_they_are_due() -> None:

@@ -147,21 +147,23 @@ class CohortApplier:
             made = await self._kube.create(RUNS, body)
             metrics.COHORT_RUNS_CREATED.inc()
         except AlreadyExists:
-            found = await self._existing(cohort, body, notes)
+            found = await self._existing(cohort, book, body, notes)
             if found is None:
                 return
             made = found
         except Forbidden as error:
             reason = Reason.QUOTA_EXCEEDED if "exceeded quota" in error.message else Reason.RUN_REFUSED
-            notes.refused = Trouble(reason, f"Run {name} can't be created: {error.message}")
+            notes.refused = book.refused = Trouble(reason, f"Run {name} can't be created: {error.message}")
             return
         except Invalid as error:
-            notes.refused = Trouble(Reason.RUN_REFUSED, f"Run {name} is refused as invalid: {error.message}")
+            message = f"Run {name} is refused as invalid: {error.message}"
+            notes.refused = book.refused = Trouble(Reason.RUN_REFUSED, message)
             return
         self._state.take_run(made)
         book.fresh.discard(name)
+        book.refused = notes.refused
 
-    async def _existing(self, cohort: BenchmarkCohort, body: Object, notes: CohortNotes) -> Object | None:
+    async def _existing(self, cohort: BenchmarkCohort, book: Book, body: Object, notes: CohortNotes) -> Object | None:
         """A run of this name exists: ours if this cohort's UID controls it and it is what the schedule says."""
         metadata = body["metadata"]
         try:
@@ -173,7 +175,7 @@ class CohortApplier:
             metrics.COHORT_RUNS_ADOPTED.inc()
             return live
         message = f"Run {metadata['name']} exists and is not of this cohort's schedule; it must go first."
-        notes.refused = Trouble(Reason.RUN_NAME_TAKEN, message)
+        notes.refused = book.refused = Trouble(Reason.RUN_NAME_TAKEN, message)
         return None
 
     async def _cancel(self, key: Key, reason: str) -> None:

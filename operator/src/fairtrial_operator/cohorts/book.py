@@ -20,6 +20,7 @@ class Book:
     by_run: Mapping[str, Entry]
     ledger: Ledger | None = None  # None until it is read
     trouble: Trouble | None = None  # of this reconciliation
+    refused: Trouble | None = None  # why runs could not be created when that was last tried
     fresh: set[str] = field(default_factory=set)  # tickets whose run is known not to exist yet
     evidence: dict[str, Evidence] = field(default_factory=dict)
     blocks: Blocks | None = None

@@ -1,19 +1,16 @@
 """The sealed cohort's life: ledger, runs, and the account of them. Pure."""
 
-from collections import Counter
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 
-from fairtrial.api import BenchmarkCohort, CohortCounts, Reason
+from fairtrial.api import BenchmarkCohort, Reason
 from fairtrial.api.conditions import CAPACITY_AVAILABLE, COMPARABLE, COMPLETE
 from fairtrial.api.run import Replaced
-from fairtrial.cohort.accounting import Accounting, RunState, account
 from fairtrial.cohort.ledger import Ledger, LedgerEntry
 from fairtrial.cohort.runs import replacement_manifest, run_manifest
 from fairtrial.cohort.schedule import Schedule
+from fairtrial_operator.cohorts.counts import drafted
 from fairtrial_operator.cohorts.draft import CohortDraft
-from fairtrial_operator.cohorts.members import Member
 from fairtrial_operator.cohorts.owed import more_to_create, next_on_ramp, owed, room, stopping
 from fairtrial_operator.cohorts.seen import (
     Append,
@@ -30,7 +27,6 @@ from fairtrial_operator.seen import Event
 
 TRY_AGAIN_SECONDS = 10.0
 REASON_MAX = 256
-_WORKING = frozenset({"", Reason.PENDING})
 
 
 def decide_runs(cohort: BenchmarkCohort, seen: CohortSeen, now: datetime) -> CohortDecision:
@@ -38,42 +34,26 @@ def decide_runs(cohort: BenchmarkCohort, seen: CohortSeen, now: datetime) -> Coh
     ledger, schedule = seen.ledger, seen.schedule
     if ledger is None or schedule is None:
         return _no_ledger(cohort, seen, now)
+    demand = _demand(cohort, seen, schedule, ledger, now)
+    if seen.status_due:
+        # Before anything else, so that a cohort that is never idle tells where it is, too.
+        told = _account(cohort, seen, schedule, ledger, now)
+        if told.action is not None:
+            return replace(told, demand=demand)
     entries = owed(cohort, seen, now)
     if entries:
-        return CohortDecision(Append(entries), demand=_demand(cohort, seen, schedule, ledger, now))
+        return CohortDecision(Append(entries), demand=demand)
     bodies = _to_create(cohort, seen, schedule, ledger)
     if bodies:
         return CohortDecision(CreateRuns(bodies), demand=True)
     to_stop = _to_stop(cohort, seen, ledger)
     if to_stop is not None:
         return CohortDecision(to_stop)
-    if seen.ledger_trouble is not None:
-        return _no_ledger(cohort, seen, now)
-    return _account(cohort, seen, schedule, ledger, now)
-
-
-def states(schedule: Schedule, ledger: Ledger, members: Mapping[str, Member], preregistration: str) -> list[RunState]:
-    """Every run that the ledger announced: as its record told, or as it is now."""
-    ended = [
-        _recorded(schedule, entry, ledger.replaces.get(entry.run), preregistration) for entry in ledger.records.values()
-    ]
-    return [*ended, *(members[name].state for name in ledger.open if name in members)]
-
-
-def _recorded(schedule: Schedule, entry: LedgerEntry, grant: LedgerEntry | None, preregistration: str) -> RunState:
-    place = schedule.entries[entry.index - 1]
-    return RunState(
-        name=entry.run,
-        uid=entry.uid,
-        candidate=place.candidate,
-        repetition=place.repetition,
-        block=place.block,
-        outcome=entry.outcome,  # type: ignore[arg-type]  # from a record
-        started=True,
-        replaces=Replaced(name=grant.run, uid=grant.uid) if grant else None,
-        index=entry.index,
-        preregistration_sha256=preregistration,
-    )
+    if not ledger.open and (stopping(cohort) or not more_to_create(schedule, ledger)):
+        return _finish(cohort, seen, schedule, ledger, now)
+    waits = (_again(cohort, seen, ledger, now), None if seen.status_due else seen.status_due_after)
+    again = [one for one in waits if one is not None]
+    return CohortDecision(again_after=min(again, default=None), demand=demand)
 
 
 # --- what is to be done about runs ------------------------------------------------------------------------------------
@@ -112,35 +92,20 @@ def _demand(cohort: BenchmarkCohort, seen: CohortSeen, schedule: Schedule, ledge
 def _account(
     cohort: BenchmarkCohort, seen: CohortSeen, schedule: Schedule, ledger: Ledger, now: datetime
 ) -> CohortDecision:
-    over = not ledger.open and (stopping(cohort) or not more_to_create(schedule, ledger))
-    if over and cohort.metadata.deletion_timestamp is not None and cohort.spec.cancel is None:
+    draft, wrong = drafted(cohort, seen, schedule, ledger, now)
+    event = Event(Reason.DOES_NOT_ADD_UP, wrong) if wrong else None
+    return _write_or(cohort, draft, CohortDecision(), event)
+
+
+def _finish(
+    cohort: BenchmarkCohort, seen: CohortSeen, schedule: Schedule, ledger: Ledger, now: datetime
+) -> CohortDecision:
+    """All runs have ended: compare them, write down the sum, and be complete."""
+    if cohort.metadata.deletion_timestamp is not None and cohort.spec.cancel is None:
         return CohortDecision()  # it goes with its runs; what the ledger holds is what there was
-    draft = CohortDraft(cohort, now)
-    rest = CohortDecision(
-        again_after=_again(cohort, seen, ledger, now), demand=_demand(cohort, seen, schedule, ledger, now)
-    )
-    if not (over or seen.status_due or cohort.status.started_at is None):
-        return replace(rest, again_after=min(seen.status_due_after, rest.again_after or seen.status_due_after))
-    found = account(
-        schedule,
-        states(schedule, ledger, seen.members, cohort.status.preregistration_sha256 or ""),
-        closed=stopping(cohort),
-        preregistration_sha256=cohort.status.preregistration_sha256 or "",
-    )
-    counts = _without_lost(found, ledger)
-    draft.set(counts=counts, ledger_entries=ledger.size)
-    draft.set(next_index=ledger.scheduled + 1 if ledger.scheduled < len(schedule.entries) else None)
-    if ledger.tickets:
-        draft.once(started_at=draft.now)
-    _say_capacity(draft, seen, ledger)
-    draft.set(message=_message(cohort, seen, ledger))
-    if found.errors or not counts.adds_up:
-        message = " ".join(found.errors[:3]) or "The counts do not add up."
-        draft.say(COMPLETE, "False", Reason.DOES_NOT_ADD_UP, message)
-        return _write_or(cohort, draft, CohortDecision(), Event("DoesNotAddUp", message))
-    if not over:
-        draft.say(COMPLETE, "False", Reason.RUNNING)
-        return _write_or(cohort, draft, rest)
+    draft, wrong = drafted(cohort, seen, schedule, ledger, now)
+    if wrong:
+        return _write_or(cohort, draft, CohortDecision(), Event(Reason.DOES_NOT_ADD_UP, wrong))
     if seen.blocks is None:
         return CohortDecision(CompareBlocks())
     if seen.blocks.different:
@@ -149,7 +114,7 @@ def _account(
         draft.say(COMPARABLE, "True", Reason.BLOCKS_EQUAL)
     draft.set(blocks_not_comparable=seen.blocks.different)
     if ledger.complete is None:
-        return CohortDecision(Append([LedgerEntry("complete", counts=counts.as_json())]))
+        return CohortDecision(Append([LedgerEntry("complete", counts=draft.status.counts.as_json())]))
     return _complete(cohort, draft, ledger)
 
 
@@ -163,47 +128,6 @@ def _complete(cohort: BenchmarkCohort, draft: CohortDraft, ledger: Ledger) -> Co
     draft.say(COMPLETE, "True", reason, message).say(CAPACITY_AVAILABLE, "True", Reason.AVAILABLE)
     draft.set(ledger_entries=ledger.size).once(finished_at=draft.now)
     return CohortDecision(WriteCohort(draft.done()), event=Event("Complete", message), warning=False)
-
-
-def _without_lost(found: Accounting, ledger: Ledger) -> CohortCounts:
-    """A run that had a pod and left no record has no outcome: it counts as not run, and is never tried again."""
-    counts = found.counts
-    if not ledger.lost:
-        return counts
-    scheduled = sum(name not in ledger.replaces for name in ledger.lost)
-    replacing = len(ledger.lost) - scheduled
-    moved = scheduled if counts.pending else 0
-    return counts.model_copy(
-        update={
-            "pending": counts.pending - moved,
-            "not_run": counts.not_run + moved + replacing,
-            "replacements": counts.replacements + replacing,
-        }
-    )
-
-
-def _say_capacity(draft: CohortDraft, seen: CohortSeen, ledger: Ledger) -> None:
-    if seen.refused is not None:
-        draft.say(CAPACITY_AVAILABLE, "False", seen.refused.reason, seen.refused.message)
-        return
-    created = [seen.members[name] for name in ledger.open if name in seen.members]
-    held = Counter(member.held for member in created if member.held not in _WORKING)
-    if not held:
-        draft.say(CAPACITY_AVAILABLE, "True", Reason.AVAILABLE)
-        return
-    told = ", ".join(f"{reason} {count}" for reason, count in sorted(held.items()))
-    example = next(member.state.name for member in created if member.held not in _WORKING)
-    message = f"{held.total()} of {len(created)} runs under way wait: {told}. See: kubectl describe brun {example}"
-    draft.say(CAPACITY_AVAILABLE, "False", held.most_common(1)[0][0], message)
-
-
-def _message(cohort: BenchmarkCohort, seen: CohortSeen, ledger: Ledger) -> str | None:
-    under_way = sum(name in seen.members for name in ledger.open)
-    if cohort.spec.cancel is not None:
-        return f"Stopping ({cohort.spec.cancel.reason}): {under_way} runs are still to end." if under_way else None
-    if cohort.spec.suspend:
-        return f"Suspended: {under_way} runs go on, no further one is created. Set spec.suspend to false to go on."
-    return "A cohort of a higher priority creates its runs first." if seen.outranked else None
 
 
 def _again(cohort: BenchmarkCohort, seen: CohortSeen, ledger: Ledger, now: datetime) -> float | None:

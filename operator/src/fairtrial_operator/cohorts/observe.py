@@ -94,6 +94,7 @@ class CohortObserver:
             blocks=book.blocks,
             absent=frozenset(book.fresh),
             refused=notes.refused,
+            refused_last=book.refused,
             outranked=self._outranked(uid, book),
             status_due=due <= 0,
             status_due_after=due,

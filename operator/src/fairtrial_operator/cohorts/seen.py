@@ -59,7 +59,8 @@ class CohortSeen:
     records: Mapping[str, LedgerEntry] = field(default_factory=dict)  # of runs whose objects are gone
     absent: frozenset[str] = frozenset()  # runs that the API server and the store were asked about and do not have
     blocks: Blocks | None = None  # once all records were read
-    refused: Trouble | None = None  # runs could not be created
+    refused: Trouble | None = None  # runs could not be created, in this very reconciliation
+    refused_last: Trouble | None = None  # the same, when it was last tried
     outranked: bool = False  # a cohort of a higher priority has runs to create
     status_due: bool = True  # whether counts alone are worth a write now
     status_due_after: float = 0.0
