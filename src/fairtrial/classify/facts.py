@@ -57,6 +57,7 @@ class Facts:
     category: Category | None = None  # of the first failed check
     wrong_model: bool = False  # another model answered, or none was asked for but others
     outage_at_once: bool = False  # the provider failed the last call, and no call before it had a usable answer
+    calls_never_served: bool = False  # the gateway could not: no credential, say
     calls_lost: bool = False  # of a call that began nobody recorded the end
     model_budget_used_up: bool = False  # a call was refused for that
     tags: tuple[str, ...] = ()  # kept in the record; no row looks at them
@@ -107,6 +108,7 @@ def facts_of(
         category=_category(judgement),
         wrong_model=calls is not None and calls.wrong_model,
         outage_at_once=calls is not None and calls.outage == "before_first_usable",
+        calls_never_served=calls is not None and calls.never_served,
         calls_lost=calls is not None and bool(calls.unfinished),
         model_budget_used_up=calls is not None and bool(calls.budget),
         tags=tuple(sorted({*_tags(ours, judgement, limit), *_call_tags(calls)})),

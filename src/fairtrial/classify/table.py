@@ -167,6 +167,13 @@ TABLE: tuple[Row, ...] = (
         "harness_failure",
     ),
     _invalid(
+        "model_unavailable",
+        lambda f: f.calls_never_served,
+        "provider_outage",
+        "The gateway could serve none of the run's model calls: see what it says of its ModelProvider.",
+        "harness_failure",
+    ),
+    _invalid(
         "provider_outage",
         lambda f: f.outage_at_once,  # whatever the checks say: validity that hung on the score would be another try
         "provider_outage",

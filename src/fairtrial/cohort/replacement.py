@@ -46,6 +46,7 @@ OUTSIDE: dict[str, str] = {
     "evaluator_node_refused": "the submission was not touched",
     # Told by the gateway or the evaluator about what is theirs.
     "provider_outage": "the gateway saw the provider fail before any usable answer",
+    "model_unavailable": "the gateway could serve none of the run's calls, and no agent can make it so",
     "model_calls_lost": "the gateway lost the end of a call",
     "agent_report_foreign": "an agent can't write reports",
     "negative_control_failed": "the evaluator failed on the untouched fixture",

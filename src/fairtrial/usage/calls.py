@@ -17,6 +17,7 @@ from fairtrial.wires.outage import Answer, outage
 
 ARTIFACT = "model/calls.json"
 _DATED = re.compile(r"(?:-preview)?-(?:[0-9]{3,8}|[0-9]{2}-[0-9]{2,4}|[0-9]{4}-[0-9]{2}-[0-9]{2})")
+NOT_SERVED = ("provider_unusable", "unavailable")
 BUDGET = "budget_"  # what the gateway's refusals for a used-up budget begin with
 
 
@@ -72,6 +73,11 @@ class ModelCalls:
         """
         other = any(not is_model(answered, self.model) for answered in self.answered_models)
         return other or (self.answered == 0 and self.refused.get("wrong_model", 0) > 0)
+
+    @property
+    def never_served(self) -> bool:
+        """Whether the gateway itself could serve none of the calls, for a cause that no agent can bring about."""
+        return self.answered == 0 and any(self.refused.get(reason) for reason in NOT_SERVED)
 
     @property
     def budget(self) -> str:

@@ -114,7 +114,29 @@ async def test_a_provider_that_was_made_again_is_not_the_runs(world, session, pr
 async def test_a_missing_secret_is_our_fault_not_the_agents(world, session, provider):
     del world.kubernetes.objects["secrets/secret"]
 
-    assert (await call(world, session))[0] == 503
+    status, body, _ = await call(world, session)
+
+    assert status == 503
+    assert "provider_unusable" in body["error"]["message"]
+    page = await world.page()
+    assert (page.ending, page.refusal, page.wire, page.leak_scan) == (
+        "refused",
+        "provider_unusable",
+        "anthropicMessages",
+        "done",
+    )
+    assert page.usage.state == "not_applicable"
+
+
+async def test_an_agent_that_calls_an_unusable_provider_without_end_fills_no_store(tmp_path, session):
+    async with make_world(tmp_path, recorded_refusals=3) as world, RawProvider(whole(ANSWER)).serving() as provider:
+        world.kubernetes.provider(provider.url, "anthropicMessages")
+        del world.kubernetes.objects["secrets/secret"]
+
+        answers = [(await call(world, session))[0] for _ in range(8)]
+
+        assert answers == [503] * 8
+        assert len(await world.pages(3)) == 3
 
 
 # --- what -------------------------------------------------------------------------------------------------------------

@@ -133,6 +133,7 @@ CASES: dict[str, Case] = {
     "start_failed": agent_only(ending="start_failed", steps=[step_result(end="not_started", error="ENOENT")]),
     "tampering": Case(evaluation={"protected_touched": ["tests/conftest.py"]}),
     "wrong_model": Case(calls=[call(answered_model="model-2")]),
+    "model_unavailable": Case(calls=[call(refusal="provider_unusable", **REFUSED)], evaluation=FAILED),
     "provider_outage": Case(calls=[call(**OVERLOADED)], evaluation=FAILED),
     "model_calls_lost": Case(calls=[call()], lost_calls=("1767268800002-0000000b",)),
     "model_budget": Case(calls=[call(), call(2, refusal="budget_tokens", **REFUSED)], evaluation=FAILED),

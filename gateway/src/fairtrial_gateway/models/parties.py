@@ -76,7 +76,25 @@ class ToolServer:
         return {}
 
 
-Peer = Provider | ToolServer
+@dataclass(frozen=True)
+class Unusable:
+    """A provider that could not be read, or has no credential: all that is known is its name."""
+
+    name: str
+    wire: str
+
+    @property
+    def semantics(self) -> Semantics:
+        """There is nothing to count."""
+        return Semantics(cached_inside_input=False, reasoning_inside_output=False)
+
+    @property
+    def secrets(self) -> dict[str, bytes] | None:
+        """There is nothing to look for."""
+        return {}
+
+
+Peer = Provider | ToolServer | Unusable
 
 
 @dataclass(frozen=True)

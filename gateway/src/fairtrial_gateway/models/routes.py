@@ -2,6 +2,7 @@
 
 import logging
 import re
+from collections import Counter
 from decimal import Decimal
 from urllib.parse import urlsplit
 
@@ -11,14 +12,14 @@ from fairtrial import names
 from fairtrial.documents import RunIdentity
 from fairtrial.errors import FairtrialError
 from fairtrial.wires import BY_NAME, find
-from fairtrial.wires.base import CHAT, Call
+from fairtrial.wires.base import CHAT, Call, Wire
 from fairtrial.wires.headers import take_token
 from fairtrial_gateway.access import Access, May, Refused
 from fairtrial_gateway.logs import say
 from fairtrial_gateway.models.assembly import ModelCalls
 from fairtrial_gateway.models.exchange import Declined, Dialect
 from fairtrial_gateway.models.lifecycle import answer_in_dialect
-from fairtrial_gateway.models.parties import Budget, Party
+from fairtrial_gateway.models.parties import Budget, Party, Unusable
 from fairtrial_gateway.models.tools import ToolDialect, is_below
 from fairtrial_gateway.policy import Run, may_call_model, may_call_tool
 
@@ -28,6 +29,7 @@ class Models:
 
     def __init__(self, access: Access, calls: ModelCalls) -> None:
         self._access, self._calls = access, calls
+        self._turned_away: Counter[str] = Counter()  # recorded refusals for want of a provider, by the run's UID
 
     def routes(self) -> list[web.RouteDef]:
         """What this module serves."""
@@ -45,7 +47,10 @@ class Models:
         try:
             query = target.partition("?")[2]
             run = await self._admit(request, query, may_call_model, target)
-            party = await self._party(run)
+            try:
+                party = await self._party(run)
+            except FairtrialError as error:
+                return await self._unusable(request, target, (wire, call), run, error)
             if found is None:
                 wire = BY_NAME[party.provider.spec.wire]
             return await self._calls.proxy.handle(request, target, wire, call, party)
@@ -90,6 +95,25 @@ class Models:
         if not request.content.at_eof():
             response.force_close()  # what is left of the body is not wanted
         return response
+
+    async def _unusable(
+        self, request: web.Request, target: str, asked: tuple[Wire, Call | None], run: Run, error: FairtrialError
+    ) -> web.StreamResponse:
+        """Refuse a call whose provider can't be used, and record it: the run must not look as if nobody had called."""
+        self._turned_away[run.uid] += 1
+        if self._turned_away[run.uid] > self._calls.settings.recorded_refusals:
+            raise error
+        say("model call not served", logging.WARNING, reason=error.reason, message=str(error))
+        wire, call = asked
+        identity, peer = RunIdentity(run.namespace, run.name, run.uid), Unusable(run.provider, wire.name)
+        lifecycle = self._calls.lifecycle
+        live = lifecycle.begin(request, target, wire, call, identity, run.cohort, peer)
+
+        async def refuse() -> None:
+            message = f"provider_unusable: ModelProvider {run.provider} can't be used; whoever set it up must look."
+            raise Declined(503, "provider_unusable", message, retry_after=5)
+
+        return await lifecycle.run(live, refuse(), lambda _: None)
 
     async def _party(self, run: Run) -> Party:
         provider = await self._calls.providers.get(run.namespace, run.provider)
