@@ -16,7 +16,7 @@ from fairtrial.errors import InvalidInput
 Kind = Literal["sealed", "ticket", "record", "replacement", "lost", "cancelled", "complete"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class LedgerEntry:
     """One entry. What a kind has nothing to say about is left empty."""
 
@@ -32,7 +32,7 @@ class LedgerEntry:
     by: str = ""  # replacement: name of the run that takes the place; empty where there is none
     code: str = ""  # replacement: allowed, or why not
     why: str = ""  # replacement, lost: in a sentence
-    counts: dict[str, int] = field(default_factory=dict)  # complete: where every run ended
+    counts: dict[str, int] | None = None  # complete: where every run ended
 
 
 @dataclass(frozen=True)

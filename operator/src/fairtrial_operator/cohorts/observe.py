@@ -166,6 +166,7 @@ class CohortObserver:
     async def _look_for_missing(self, cohort: BenchmarkCohort, book: Book, ledger: Ledger) -> None:
         """Tickets without a run in the caches: created and not seen, recorded and gone, or not created yet."""
         members, namespace = self._state.members.of(cohort.metadata.uid), cohort.metadata.namespace
+        book.fresh -= {name for name in book.fresh if name in members}
         missing = [
             name for name in ledger.open if name not in members and name not in book.fresh and name not in book.records
         ]
