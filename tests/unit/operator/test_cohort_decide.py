@@ -442,6 +442,19 @@ def test_cancelling_stops_what_runs_and_counts_what_never_did() -> None:
     assert counts.adds_up
 
 
+def test_one_turn_stops_no_more_than_a_batch() -> None:
+    life = Life.of(execution={"resourceClassName": "small", "parallelism": 5})
+    life.rest()
+    life.batch = 2
+    life.change(cancel=Cancel(reason="enough"))
+    while not life.cancelled:
+        life.step()
+
+    assert len(life.cancelled) == 2
+    life.rest()
+    assert sorted(life.cancelled) == sorted(life.created)
+
+
 def test_waiting_runs_are_counted_by_their_reasons() -> None:
     life = Life.of(execution={"resourceClassName": "small", "parallelism": 3})
     life.rest()
@@ -473,6 +486,7 @@ def test_a_run_that_is_refused_is_waiting_and_tried_again() -> None:
     life.refused = Trouble("QuotaExceeded", "exceeded quota: runs")
 
     rest = life.rest()
+    life.rest(refused=None, refused_last=life.refused, absent=frozenset())
 
     assert rest.again_after == 10
     assert said(life.cohort, "CapacityAvailable") == ("False", "QuotaExceeded")
@@ -493,6 +507,42 @@ def test_a_run_that_had_a_pod_and_went_without_a_record_is_never_tried_again() -
     counts = life.cohort.status.counts
     assert (counts.scheduled, counts.passed, counts.not_run, counts.pending) == (2, 1, 1, 0)
     assert said(life.cohort, "Complete") == ("True", "AllAccountedFor")
+
+
+def test_a_run_is_lost_only_if_nobody_knows_it() -> None:
+    life = Life.of(execution={"resourceClassName": "small", "parallelism": 1})
+    life.rest()
+    first = life.created[0]
+    del life.runs[first]
+
+    life.rest(lost={first: f"uid-{first}"}, absent=frozenset())
+
+    assert life.ledger.lost == {}
+    assert first in life.ledger.open
+
+
+def test_an_invalid_run_does_not_end_before_its_record_was_read() -> None:
+    life = Life.of(execution={"resourceClassName": "small", "parallelism": 1})
+    life.rest()
+    life.end(life.created[0], "invalid", "evicted", "host_failure")
+
+    life.rest(evidence={})
+
+    assert life.ledger.records == {}
+
+
+def test_a_deleted_cohort_creates_nothing_and_leaves_its_ledger_without_an_end() -> None:
+    life = Life.of(execution={"resourceClassName": "small", "parallelism": 2})
+    life.rest()
+    metadata = life.cohort.metadata.model_copy(update={"deletion_timestamp": "2026-01-01T12:00:00Z"})
+    life.cohort = life.cohort.model_copy(update={"metadata": metadata})
+    for name in life.created:
+        life.end(name, "cancelled", "cancelled")
+    life.rest()
+
+    assert len(life.created) == len(life.ledger.records) == 2
+    assert life.ledger.complete is None
+    assert said(life.cohort, "Complete")[0] == "False"
 
 
 LONE = {"name": "task-1", "publicSha256": "a" * 64, "sealedSha256": "b" * 64}

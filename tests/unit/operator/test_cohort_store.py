@@ -225,6 +225,23 @@ def test_a_fresh_ticket_is_not_asked_about_and_one_without_its_run_is() -> None:
     assert world.kube.asked == [FIRST]
 
 
+def test_a_run_whose_creation_was_never_answered_is_found_when_it_is_asked_for() -> None:
+    world, cohort = World(), sealed()
+    world.book(cohort, TICKET).fresh.clear()
+    world.kube.runs[FIRST] = live(body(cohort))
+
+    assert world.observe(cohort).absent == set()
+    assert FIRST in world.state.members.of(COHORT_UID)
+
+
+def test_a_run_that_a_watch_brought_is_no_longer_known_not_to_exist() -> None:
+    world, cohort = World(), sealed()
+    book = world.book(cohort, TICKET)
+    world.state.run_changed(live(body(cohort)))
+    world.observe(cohort)
+    assert book.fresh == set()
+
+
 @pytest.mark.parametrize(("follows", "known"), [(SHA256, True), ("2" * 64, False)])
 def test_a_run_that_was_recorded_and_is_gone_is_known_by_its_record(follows: str, known: bool) -> None:
     world, cohort = World(), sealed()
@@ -252,5 +269,8 @@ def test_a_cohort_yields_to_one_of_a_higher_priority_that_wants_to_create() -> N
 
     other.demand = True
     assert world.observe(cohort).outranked
+    other.priority = 0
+    assert not world.observe(cohort).outranked
+    other.priority = 1
     world.state.close_book("other")
     assert not world.observe(cohort).outranked
