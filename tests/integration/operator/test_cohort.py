@@ -390,6 +390,12 @@ async def test_a_quota_is_waiting_and_visible_with_counts(
     world: Any, kube: Any, nodes: Any, tasks: None, operators: Any
 ) -> None:
     await kube.create(QUOTAS, quota(world, pods=1))
+
+    async def counts() -> bool:
+        live = await kube.get(QUOTAS, "pods", world.namespace)
+        return bool(live.get("status", {}).get("hard"))
+
+    await world.until(counts, "the quota counts")  # until then it lets nothing pass
     operators().start()
     await kube.create(COHORTS, cohort(world, repetitions=1))
 

@@ -12,7 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 SCRIPT = "steps: [{say: I look., read: a.py}, {say: Done.}]\n"
-COMMAND = [sys.executable, "-c", "from fairtrial.cli import main; main()", "scripted-provider"]
+# As a terminal starts it: whoever runs these tests in the background ignores the interrupt, and children inherit that.
+HEED = ["env", "--default-signal=INT"]
+COMMAND = [*HEED, sys.executable, "-c", "from fairtrial.cli import main; main()", "scripted-provider"]
 
 
 @contextmanager
