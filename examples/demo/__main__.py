@@ -14,7 +14,7 @@ from rich.table import Table
 
 import local_cluster
 from examples import render
-from examples.demo import agents, models, tries
+from examples.demo import agents, cohorts, models, tries
 from examples.demo.install import OUR_IMAGES, ROOT, RUN_NAMESPACE, Target, existing_store, install
 from fairtrial.cli.kubectl import Kubectl
 from fairtrial.cli.watch import COLOURS, until_recorded
@@ -45,6 +45,7 @@ def main() -> None:
     parser.add_argument(
         "--agent", metavar="NAME", help="let this agent of examples/agents solve a task, with a scripted model"
     )
+    parser.add_argument("--cohort", metavar="NAME", help="carry out this cohort of examples/cohorts instead of runs")
     parser.add_argument("--values", help="chart values with your images by digest (needed with --context)")
     arguments = parser.parse_args()
     if arguments.locally:
@@ -57,8 +58,15 @@ def main() -> None:
     with step("remove the runs and tasks of an earlier demo; its records stay in the store"):
         # Neither is ever edited, and a task names its evaluator's image by digest, which may have been built anew.
         kubectl.run("delete", "benchmarkruns", "--selector", f"{DEMO_LABEL}=true", "--wait=true", "--timeout=120s")
+        if arguments.cohort:
+            kubectl.run("delete", "benchmarkcohorts", arguments.cohort, "--ignore-not-found", "--timeout=120s")
         kubectl.run("delete", "benchmarktasks", "--ignore-not-found", *map(object_name, example_tasks()))
     push_tasks(target, only=tuple(map(agents.task_of, agent)))
+    if arguments.cohort:
+        cohort = cohorts.cohort_of(target.images, kubectl, arguments.cohort)
+        say(f"  carry out cohort {arguments.cohort}")
+        Console().print(cohorts.accounted(cohorts.carried_out(kubectl, cohort, timeout_seconds=1800)), soft_wrap=True)
+        return
     if agent:
         models.declare(kubectl, models.deploy(target, models.SCRIPTS / f"{agents.task_of(agent[0])}.yaml"))
     runs = agent or example_runs(target.images)
