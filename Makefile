@@ -23,7 +23,7 @@ $(UV):
 	  || (apt-get update -qq && apt-get install -y -qq --no-install-recommends python3-venv)
 	rm -rf $(FAIRTRIAL_CACHE)/uv-$(UV_VERSION)
 	python3 -m venv $(FAIRTRIAL_CACHE)/uv-$(UV_VERSION)
-	$(FAIRTRIAL_CACHE)/uv-$(UV_VERSION)/bin/pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+	$(FAIRTRIAL_CACHE)/uv-$(UV_VERSION)/bin/pip install --quiet --no-cache-dir --disable-pip-version-check uv==$(UV_VERSION)
 
 setup: $(UV) ## make the development environment in .venv
 	@$(UV) sync --frozen --quiet

@@ -11,6 +11,9 @@ from local_cluster.processes import ComponentFailed, PortTaken
 from local_cluster.progress import say
 
 
+INTERRUPTED = 130  # as a shell tells it
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run one command. Failures whose cause is known are told in words, without a traceback."""
     options = _parser().parse_args(arguments)
@@ -19,6 +22,9 @@ def main(arguments: list[str] | None = None) -> int:
     except (ComponentFailed, MissingProgram, PortTaken, images.BuildFailed) as failure:
         say(f"✗ {failure}")
         return 1
+    except KeyboardInterrupt:
+        say("✗ interrupted; the same command goes on where this one was")
+        return INTERRUPTED
 
 
 def _up(options: argparse.Namespace) -> int:

@@ -42,6 +42,12 @@ def build_all() -> dict[str, Path]:
     return programs | {name: kubernetes / name for name in KUBERNETES_PROGRAMS}
 
 
+def _go_environment() -> dict[str, str]:
+    """Go as it builds everywhere the same, keeping what it downloads and compiles in our cache, where it can be removed."""
+    kept = {"GOCACHE": str(cache.root() / "go" / "build"), "GOMODCACHE": str(cache.root() / "go" / "modules")}
+    return {"CGO_ENABLED": "0", "GOFLAGS": "-modcacherw", **kept}
+
+
 def _build(name: str, package: str) -> Path:
     source = SOURCES / name
     version = kubernetes_version()
@@ -55,7 +61,7 @@ def _build(name: str, package: str) -> Path:
     def make(target: Path) -> None:
         with step(f"build {name} from the Go module proxy"):
             command = ["go", "build", "-trimpath", "-ldflags", flags, "-o", str(target / name), package]
-            subprocess.run(command, cwd=source, check=True, env=os.environ | {"CGO_ENABLED": "0", "GOFLAGS": ""})
+            subprocess.run(command, cwd=source, check=True, env=os.environ | _go_environment())
         if name == "kubernetes":
             for program in KUBERNETES_PROGRAMS:
                 (target / program).symlink_to(name)

@@ -218,4 +218,7 @@ def _next_commands(target: Target, runs: list[dict[str, Any]]) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit("✗ interrupted; the same command goes on where this one was")
