@@ -10,7 +10,6 @@ from local_cluster.packages import MissingProgram
 from local_cluster.processes import ComponentFailed, PortTaken
 from local_cluster.progress import say
 
-
 INTERRUPTED = 130  # as a shell tells it
 
 
