@@ -43,7 +43,7 @@ def build_all() -> dict[str, Path]:
 
 
 def _go_environment() -> dict[str, str]:
-    """Go as it builds everywhere alike, with what it downloads and compiles in our cache, from where it can be removed."""
+    """Go as it builds everywhere alike; what it downloads and compiles lies in our cache, and can be removed there."""
     kept = {"GOCACHE": str(cache.root() / "go" / "build"), "GOMODCACHE": str(cache.root() / "go" / "modules")}
     return {"CGO_ENABLED": "0", "GOFLAGS": "-modcacherw", **kept}
 

@@ -65,7 +65,9 @@ def main() -> None:
     if arguments.cohort:
         cohort = cohorts.cohort_of(target.images, kubectl, arguments.cohort)
         say(f"  carry out cohort {arguments.cohort}")
-        Console().print(cohorts.accounted(cohorts.carried_out(kubectl, cohort, timeout_seconds=1800)), soft_wrap=True)
+        complete = cohorts.carried_out(kubectl, cohort, timeout_seconds=1800)
+        Console().print(cohorts.accounted(complete))
+        Console().print(cohorts.sealed_as(complete), soft_wrap=True, highlight=False)
         return
     if agent:
         models.declare(kubectl, models.deploy(target, models.SCRIPTS / f"{agents.task_of(agent[0])}.yaml"))

@@ -52,12 +52,17 @@ def carried_out(kubectl: Kubectl, cohort: dict[str, Any], timeout_seconds: float
 
 
 def accounted(cohort: dict[str, Any]) -> Table:
-    """What became of everything that was scheduled, and what the schedule was sealed as."""
+    """What became of everything that was scheduled."""
     status = cohort["status"]
     table = Table(title="What became of it", title_justify="left", box=None, pad_edge=False, show_header=False)
     for name, count in status["counts"].items():
         if count:
             table.add_row(name, str(count))
     table.add_row("blocks not comparable", str(status.get("blocksNotComparable", 0)))
-    table.add_row("sealed as", f"{status['preregistrationUri']}  sha256:{status['preregistrationSha256']}")
     return table
+
+
+def sealed_as(cohort: dict[str, Any]) -> str:
+    """Where the preregistration lies, and its digest, which every record names."""
+    status = cohort["status"]
+    return f"Sealed as:\n  {status['preregistrationUri']}  sha256:{status['preregistrationSha256']}"
