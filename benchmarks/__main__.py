@@ -3,9 +3,12 @@
 import argparse
 import importlib
 import json
+import os
 import platform
 from datetime import UTC, datetime
 from pathlib import Path
+
+import local_cluster
 
 RESULTS = Path(__file__).parent / "results"
 MEASUREMENTS = ("runtime", "upload", "run_latency", "model_calls")
@@ -13,6 +16,9 @@ MEASUREMENTS = ("runtime", "upload", "run_latency", "model_calls")
 
 def main() -> None:
     """Run the named measurements, or all."""
+    cluster = local_cluster.current()
+    if cluster is not None:  # where the store and the API server are
+        os.environ.update(cluster.environment())
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
     parser.add_argument("names", nargs="*", default=MEASUREMENTS, help=f"some of {', '.join(MEASUREMENTS)}")
     RESULTS.mkdir(exist_ok=True)
