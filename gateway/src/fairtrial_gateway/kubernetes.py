@@ -21,6 +21,10 @@ class ApiUnavailable(FairtrialError):
     reason = "IdentityUnavailable"
 
 
+class ApiForbidden(ApiUnavailable):
+    """The Kubernetes API does not let the gateway do this: it will not pass by itself."""
+
+
 class KubernetesApi:
     """One API server. Its own token is read again for every call: the kubelet renews the file."""
 
@@ -101,6 +105,7 @@ class KubernetesApi:
 
 def _unavailable(what: str, status: int, answer: dict[str, Any]) -> ApiUnavailable:
     allow = f"Allow the gateway's service account to {what}." if status in (UNAUTHORIZED, FORBIDDEN) else "Try again."
-    return ApiUnavailable(
+    kind = ApiForbidden if status == FORBIDDEN else ApiUnavailable
+    return kind(
         f"{what}: the Kubernetes API answered {status} {answer.get('reason', '')}.".replace(" .", "."), next_move=allow
     )

@@ -146,3 +146,26 @@ async def test_a_gateway_that_ends_in_the_middle_loses_nothing(tmp_path: Path, s
     store.close()
     assert "sk-the-real-credential" not in first.log.read_text() + second.log.read_text()
     assert token not in first.log.read_text() + second.log.read_text()
+
+
+async def test_a_secret_that_may_no_longer_be_read_keeps_no_gateway_from_starting(tmp_path: Path, s3: FakeS3):
+    parts = [STREAM[:300], *(STREAM[at : at + 50] for at in range(300, len(STREAM), 50))]
+    async with FakeKubernetes().serving() as kubernetes, RawProvider(chunked(parts, pause=1)).serving() as provider:
+        kubernetes.run()
+        kubernetes.secret()
+        kubernetes.provider(provider.url, "anthropicMessages")
+        token = kubernetes.token("r1-agent", AGENT_UID)
+        first = await Process(tmp_path, kubernetes, s3).start()
+        _, writer = await asyncio.open_connection("127.0.0.1", first.port)
+        writer.write(post("/model/v1/messages", REQUEST, f"x-api-key: {token}"))
+        await asyncio.sleep(1.5)
+        await first.end(signal.SIGKILL)
+        writer.close()
+        kubernetes.forbidden.add("secrets")
+
+        second = await Process(tmp_path, kubernetes, s3).start()
+
+        (page,) = await pages(s3, 1)
+        await second.end(signal.SIGTERM)
+    assert (page.ending, page.leak_scan) == ("gateway_restarted", "failed")
+    assert "providerSecrets" in second.log.read_text()

@@ -63,6 +63,7 @@ class FakeKubernetes:
     reviews: dict[str, dict[str, Any]] = field(default_factory=dict)
     objects: dict[str, dict[str, Any]] = field(default_factory=dict)  # by resource and name
     away: bool = False
+    forbidden: set[str] = field(default_factory=set)  # resources that the gateway may not read
 
     def token(self, pod: str, uid: str, audience: str = "fairtrial/provider", lifetime: int = 600) -> str:
         token = jwt({"exp": int(time.time()) + lifetime, "pod": pod, "uid": uid, "aud": audience})
@@ -104,6 +105,8 @@ class FakeKubernetes:
         if self.away:
             return web.json_response({}, status=503)
         resource, name = request.match_info["resource"], request.match_info["name"]
+        if resource in self.forbidden:
+            return web.json_response({"reason": "Forbidden"}, status=403)
         found = self.objects.get(f"{resource}/{name}")
         if found is None:
             return web.json_response({"reason": "NotFound", "details": {"name": name}}, status=404)

@@ -7,6 +7,7 @@ from typing import Protocol
 from fairtrial.api import ModelProvider, parse
 from fairtrial.errors import FairtrialError
 from fairtrial_gateway.identity import Once
+from fairtrial_gateway.kubernetes import ApiForbidden
 from fairtrial_gateway.models.parties import Provider
 
 
@@ -48,7 +49,11 @@ class Providers:
         found = parse(ModelProvider, raw, name=f"ModelProvider {namespace}/{name}")
         reference = found.spec.credential_secret_ref
         what = f"ModelProvider {namespace}/{name}: credentialSecretRef: Secret {reference.name}"
-        secret = await self._api.secret(namespace, reference.name)
+        try:
+            secret = await self._api.secret(namespace, reference.name)
+        except ApiForbidden as error:  # one provider's trouble, which no waiting ends
+            mend = f"Add {{namespace: {namespace}, name: {reference.name}}} to gateway.providerSecrets of the chart."
+            raise ProviderUnusable(f"{what} may not be read by the gateway.", next_move=mend) from error
         data = (secret or {}).get("data")
         value = data.get(reference.key) if isinstance(data, dict) else None
         if not isinstance(value, str):
