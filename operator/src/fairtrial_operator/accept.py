@@ -3,7 +3,7 @@
 What `kubectl apply` can see was refused there already; here is what only the operator sees: other objects.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fairtrial import names, plans
@@ -18,8 +18,8 @@ from fairtrial.api import (
     is_true,
 )
 from fairtrial.api.conditions import COMPLETE
-from fairtrial.documents import Probe
 from fairtrial.errors import InvalidInput
+from fairtrial_operator.build import PodSettings, access_of
 
 PSS_LABEL = "pod-security.kubernetes.io/enforce"
 
@@ -65,9 +65,9 @@ class Refusal:
     passing: bool = False
 
 
-def refusal(run: BenchmarkRun, found: References, probes: Sequence[Probe]) -> Refusal | None:
+def refusal(run: BenchmarkRun, found: References, settings: PodSettings) -> Refusal | None:
     """The first reason why this run can't begin, or None."""
-    return _namespace(run, found.namespace) or _references(run, found) or _plan(run, found, probes)
+    return _namespace(run, found.namespace) or _references(run, found) or _plan(run, found, settings)
 
 
 def _namespace(run: BenchmarkRun, namespace: NamespaceView | None) -> Refusal | None:
@@ -163,12 +163,12 @@ def _as_made(spec: BenchmarkRunSpec) -> BenchmarkRunSpec:
     return spec.model_copy(update={"suspend": False, "cancel": None})
 
 
-def _plan(run: BenchmarkRun, found: References, probes: Sequence[Probe]) -> Refusal | None:
+def _plan(run: BenchmarkRun, found: References, settings: PodSettings) -> Refusal | None:
     assert found.task is not None
     assert found.resource_class is not None
-    access = plans.GatewayAccess("", found.provider.spec.model.id) if found.provider else None
+    access = access_of(found.task, settings, found.provider.spec.model if found.provider else None)
     try:
-        why = plans.too_large(plans.agent_plan(run, found.task, found.resource_class, probes, access))
+        why = plans.too_large(plans.agent_plan(run, found.task, found.resource_class, settings.probes, access))
     except InvalidInput as error:
         return Refusal(Reason.CANDIDATE_UNUSABLE, f"spec.candidate: {error}")
     return Refusal(Reason.NOT_SUPPORTED, f"spec.candidate: {why}") if why else None

@@ -72,7 +72,7 @@ def agent_pod(
     `model` is what its provider pins, where the run names a provider.
     """
     spec = resource_class.spec
-    access = _access(task, settings, model)
+    access = access_of(task, settings, model)
     plan = plans.agent_plan(run, task, resource_class, settings.probes, access)
     before, working, ending = _agent_seconds(plan, resource_class)
     shared, channel = _shared(spec.workspace_size), _channel()
@@ -178,7 +178,7 @@ def owner_of(run: BenchmarkRun) -> Object:
     }
 
 
-def _access(task: BenchmarkTask, settings: PodSettings, model: PinnedModel | None) -> plans.GatewayAccess | None:
+def access_of(task: BenchmarkTask, settings: PodSettings, model: PinnedModel | None) -> plans.GatewayAccess | None:
     """What the agent may call through the gateway, if anything."""
     if model is not None:
         return plans.GatewayAccess(settings.gateway_url, model.id, digest(model.as_json()["parameters"]))

@@ -43,7 +43,7 @@ def decide(run: BenchmarkRun, seen: Seen, now: datetime) -> Decision:
 
 def _decide_acceptance(run: BenchmarkRun, seen: Seen, now: datetime) -> Decision:
     deleted = run.metadata.deletion_timestamp is not None
-    refusal = accept.refusal(run, seen.references, seen.settings.probes)
+    refusal = accept.refusal(run, seen.references, seen.settings)
     if deleted and (refusal is not None or seen.agent is None):
         return _let_go(seen)  # nothing of it ever ran, so there is nothing to record
     if refusal is not None:

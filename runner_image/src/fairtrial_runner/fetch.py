@@ -7,8 +7,9 @@ from pathlib import Path
 
 from fairtrial import archive, documents, failure, names, runtime
 from fairtrial.documents import AgentPlan
-from fairtrial.errors import FairtrialError, GatewayUnavailable, InvalidInput
+from fairtrial.errors import FairtrialError, GatewayUnavailable
 from fairtrial.gateway_client import GatewayClient
+from fairtrial_runner.home import lay_files
 from fairtrial_runner.places import Places
 
 _RUNTIME_SOURCE = Path("/opt/fairtrial/runtime")  # where the image keeps it
@@ -24,18 +25,8 @@ def fetch(places: Places, plan: AgentPlan, client: GatewayClient, runtime_source
     places.project.mkdir(exist_ok=True)
     runtime.copy(runtime_source, places.runtime)
     places.candidate.mkdir()
-    for name, text in plan.candidate_files.items():
-        _candidate_file(places.candidate, name, text)
+    lay_files(places.candidate, plan.candidate_files, "files", 0o444)
     places.plan.write_bytes(documents.dump(plan))
-
-
-def _candidate_file(folder: Path, name: str, text: str) -> None:
-    if fault := archive.name_fault(name):
-        raise InvalidInput(f"candidate.files[{name!r}]: {fault}.", next_move="Use plain relative names.")
-    path = folder / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
-    path.chmod(0o444)
 
 
 def _empty(folder: Path) -> None:

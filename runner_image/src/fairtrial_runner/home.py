@@ -30,10 +30,15 @@ def with_key(texts: Mapping[str, str]) -> set[str]:
 
 def furnish(home: Path, files: Mapping[str, str]) -> None:
     """Write the candidate's files into its home, which nobody else has written to yet."""
+    lay_files(home, files, "homeFiles", 0o600)
+
+
+def lay_files(folder: Path, files: Mapping[str, str], field: str, mode: int) -> None:
+    """Write texts of a candidate's `field` below a folder; a name that leads out of it is refused."""
     for name, text in files.items():
         if fault := archive.name_fault(name):
-            raise InvalidInput(f"candidate.homeFiles[{name!r}]: {fault}.", next_move="Use plain relative names.")
-        path = home / name
+            raise InvalidInput(f"candidate.{field}[{name!r}]: {fault}.", next_move="Use plain relative names.")
+        path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-        path.chmod(0o600)
+        path.chmod(mode)

@@ -21,10 +21,10 @@ from fairtrial_operator.cohorts.seen import (
     CreateRuns,
     DeleteRuns,
     PutPreregistration,
-    Sealed,
     Trouble,
     WriteCohort,
 )
+from fairtrial_operator.seen import Stored
 
 from fairtrial import names
 from fairtrial.api import BenchmarkCohort, Cancel, find_condition
@@ -40,7 +40,7 @@ LABELS = {"pod-security.kubernetes.io/enforce": "restricted", names.NAMESPACE_LA
 NAMESPACE = NamespaceView("trials", LABELS, True, True)
 TASKS = {"task-1": make_task(), "task-2": make_task("task-2", publicArchive={"sha256": "f" * 64, "size": 1})}
 FOUND = Found(TASKS, make_resource_class(), {})
-STORED = Sealed("s3://b/p.json", "1" * 64)
+STORED = Stored("s3://b/p.json", "1" * 64)
 
 
 def said(cohort: BenchmarkCohort, kind: str) -> tuple[str, str]:
@@ -121,7 +121,7 @@ def test_a_stored_preregistration_seals_and_is_told_in_an_event() -> None:
 @pytest.mark.parametrize(("problem", "reason"), [("unavailable", "StoreUnavailable"), ("conflict", "SealConflict")])
 def test_a_seal_that_does_not_hold_is_tried_again_and_nothing_begins(problem: Any, reason: str) -> None:
     cohort = make_cohort(seal=True)
-    seen = CohortSeen(NAMESPACE, found=FOUND, sealed=Sealed(problem=problem, message="why"))
+    seen = CohortSeen(NAMESPACE, found=FOUND, sealed=Stored(problem=problem, message="why"))
 
     refused = written(cohort, decide(cohort, seen, NOON))
 

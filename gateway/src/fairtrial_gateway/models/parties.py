@@ -57,41 +57,35 @@ class Provider:
         return {"provider-credential": secret} if len(secret) >= SECRET_MIN else None
 
 
+class Uncounted:
+    """A peer that counts no tokens and is given no credential."""
+
+    @property
+    def semantics(self) -> Semantics:
+        """There is nothing to count."""
+        return Semantics(cached_inside_input=False, reasoning_inside_output=False)
+
+    @property
+    def secrets(self) -> dict[str, bytes] | None:
+        """There is nothing to look for."""
+        return {}
+
+
 @dataclass(frozen=True)
-class ToolServer:
-    """An HTTP server that a task allows its agents to use. It counts no tokens and gets no credential."""
+class ToolServer(Uncounted):
+    """An HTTP server that a task allows its agents to use."""
 
     name: str
     url: str
     wire: str = TOOL
 
-    @property
-    def semantics(self) -> Semantics:
-        """There is nothing to count."""
-        return Semantics(cached_inside_input=False, reasoning_inside_output=False)
-
-    @property
-    def secrets(self) -> dict[str, bytes] | None:
-        """There is nothing to look for."""
-        return {}
-
 
 @dataclass(frozen=True)
-class Unusable:
+class Unusable(Uncounted):
     """A provider that could not be read, or has no credential: all that is known is its name."""
 
     name: str
     wire: str
-
-    @property
-    def semantics(self) -> Semantics:
-        """There is nothing to count."""
-        return Semantics(cached_inside_input=False, reasoning_inside_output=False)
-
-    @property
-    def secrets(self) -> dict[str, bytes] | None:
-        """There is nothing to look for."""
-        return {}
 
 
 Peer = Provider | ToolServer | Unusable

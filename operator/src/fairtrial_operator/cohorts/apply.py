@@ -28,12 +28,12 @@ from fairtrial_operator.cohorts.seen import (
     DeleteRuns,
     Object,
     PutPreregistration,
-    Sealed,
     Trouble,
     WriteCohort,
 )
 from fairtrial_operator.draft import stamp
 from fairtrial_operator.kube import COHORTS, RUNS, AlreadyExists, Changed, Forbidden, Invalid, Kube, NotFound
+from fairtrial_operator.seen import Stored
 from fairtrial_operator.state import State
 
 log = logging.getLogger(__name__)
@@ -77,7 +77,7 @@ class CohortApplier:
         return self._state.books[cohort.metadata.uid]
 
     # --- the store ----------------------------------------------------------------------------------------------------
-    def _seal(self, cohort: BenchmarkCohort, data: bytes) -> Sealed:
+    def _seal(self, cohort: BenchmarkCohort, data: bytes) -> Stored:
         key = self._observer.keys_of(cohort).preregistration()
         try:
             try:
@@ -85,11 +85,11 @@ class CohortApplier:
             except Conflict:
                 data = self._adopt(cohort, key)
         except (Conflict, InvalidInput) as error:
-            return Sealed(problem="conflict", message=str(error))
+            return Stored(problem="conflict", message=str(error))
         except FairtrialError as error:
             metrics.STORE_ERRORS.labels(error.reason).inc()
-            return Sealed(problem="unavailable", message=str(error))
-        return Sealed(uri(self._bucket, key), hashlib.sha256(data).hexdigest())
+            return Stored(problem="unavailable", message=str(error))
+        return Stored(uri(self._bucket, key), hashlib.sha256(data).hexdigest())
 
     def _adopt(self, cohort: BenchmarkCohort, key: str) -> bytes:
         """What was stored before the operator died, where an object that the cohort names was made anew meanwhile."""

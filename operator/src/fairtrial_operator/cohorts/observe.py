@@ -22,10 +22,11 @@ from fairtrial.evidence.record_model import Record, load_record
 from fairtrial_operator.cache import Key
 from fairtrial_operator.cohorts.book import Book
 from fairtrial_operator.cohorts.members import owner_of
-from fairtrial_operator.cohorts.seen import Blocks, CohortSeen, Sealed, Trouble
+from fairtrial_operator.cohorts.seen import Blocks, CohortSeen, Trouble
 from fairtrial_operator.kube import CLASSES, PROVIDERS, RUNS, TASKS, Kube, NotFound
 from fairtrial_operator.metrics import STORE_ERRORS
 from fairtrial_operator.observe import Observer, namespace_view
+from fairtrial_operator.seen import Stored
 from fairtrial_operator.settings import Settings
 from fairtrial_operator.state import State
 
@@ -43,7 +44,7 @@ RUNS_PER_STATUS_SECOND = 100
 class CohortNotes:
     """What one reconciliation has learned so far."""
 
-    sealed: Sealed | None = None
+    sealed: Stored | None = None
     refused: Trouble | None = None
 
 

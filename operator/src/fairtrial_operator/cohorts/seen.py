@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 from fairtrial.api import BenchmarkCohortStatus
 from fairtrial.cohort.ledger import Ledger, LedgerEntry
@@ -11,19 +11,9 @@ from fairtrial.cohort.replacement import Evidence
 from fairtrial.cohort.schedule import Schedule
 from fairtrial_operator.accept import NamespaceView
 from fairtrial_operator.cohorts.members import Member
-from fairtrial_operator.seen import Event
+from fairtrial_operator.seen import Event, Stored
 
 Object = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Sealed:
-    """How the attempt to store the preregistration ended."""
-
-    uri: str = ""
-    sha256: str = ""
-    problem: Literal["", "unavailable", "conflict"] = ""
-    message: str = ""
 
 
 @dataclass(frozen=True)
@@ -49,7 +39,7 @@ class CohortSeen:
 
     namespace: NamespaceView | None
     found: Found | None = None  # what it names, while it is not sealed
-    sealed: Sealed | None = None
+    sealed: Stored | None = None  # how the attempt to store the preregistration ended
     schedule: Schedule | None = None
     ledger: Ledger | None = None
     ledger_trouble: Trouble | None = None  # it can't be read, or contradicts itself
