@@ -13,7 +13,7 @@ API_VERSION = f"{GROUP}/{VERSION}"
 RUN_NAME_MAX = 52
 NAME_MAX = 63
 
-AGENT, EVALUATOR = "agent", "evaluator"
+AGENT, EVALUATOR, ANALYSIS = "agent", "evaluator", "analysis"
 
 
 def agent_pod(run: str) -> str:
@@ -29,9 +29,11 @@ def evaluator_pod(run: str) -> str:
 # --- labels, finalizers, objects in a run namespace -------------------------------------------------------------------
 NAMESPACE_LABEL = f"{GROUP}/enabled"  # a namespace opts in with the value "true"
 MANAGED_BY_LABEL, MANAGED_BY = "app.kubernetes.io/managed-by", "fairtrial-operator"
-ROLE_LABEL = f"{GROUP}/role"  # AGENT or EVALUATOR, on pods
+ROLE_LABEL = f"{GROUP}/role"  # AGENT, EVALUATOR or ANALYSIS, on pods
 RUN_LABEL = f"{GROUP}/run"
-COHORT_LABEL = f"{GROUP}/cohort"  # on runs, with the name of the cohort that scheduled them
+COHORT_LABEL = f"{GROUP}/cohort"  # on runs, with the name of the cohort that scheduled them; on a Job that analyses it
+COHORT_NAMESPACE_LABEL = f"{GROUP}/cohort-namespace"  # on such a Job, which is in the operator's own namespace
+ANALYSE_ANNOTATION = f"{GROUP}/analyse"  # on a cohort: a new value asks for its analysis again
 GATEWAY_LABEL = f"{GROUP}/gateway"  # "true" on the gateway's pods: what the network policies allow
 RUN_FINALIZER = f"{GROUP}/record"  # on a run until its record is stored
 POD_FINALIZER = f"{GROUP}/result"  # on an agent pod until what it ended with is in the run's status

@@ -2,7 +2,13 @@
 
 from fairtrial.api.base import Model, ObjectMeta, Observation, Rule, digest, quantity_value
 from fairtrial.api.candidate import Candidate, EnvironmentVariable
-from fairtrial.api.cohort import BenchmarkCohort, BenchmarkCohortSpec, BenchmarkCohortStatus, CohortCounts
+from fairtrial.api.cohort import (
+    BenchmarkCohort,
+    BenchmarkCohortSpec,
+    BenchmarkCohortStatus,
+    CohortAnalysis,
+    CohortCounts,
+)
 from fairtrial.api.conditions import Condition, Reason, condition, find_condition, is_true, set_condition
 from fairtrial.api.provider import ModelProvider, ModelProviderSpec
 from fairtrial.api.reading import KINDS, parse
@@ -45,6 +51,7 @@ __all__ = [
     "Candidate",
     "Category",
     "Cause",
+    "CohortAnalysis",
     "CohortCounts",
     "CohortRef",
     "Condition",

@@ -309,6 +309,27 @@ class CohortCounts(Observation):
         return self.scheduled + self.replacements == self.done + rest
 
 
+class CohortAnalysis(Observation):
+    """The analysis that was asked for last, and the result of the last one that gave one."""
+
+    request: Annotated[str, Field(max_length=64)] = ""
+    """Value of the annotation fairtrial.dev/analyse that asked for it; empty where the cohort's end did."""
+    ledger_entries: Count
+    """Entries of the ledger that it reads: the same in every attempt, so that each gives the same bytes."""
+    job: Annotated[str, Field(max_length=63)] | None = None
+    """Job in the operator's namespace that carries it out, while it is under way."""
+    package_uri: Annotated[str, Field(max_length=1024)] | None = None
+    """Address of the evidence package."""
+    package_sha256: Sha256 | None = None
+    """Digest of the package: SHA-256 of its manifest, which names everything in it."""
+    report_sha256: Sha256 | None = None
+    """SHA-256 of the package's report.json."""
+    verdict: Annotated[str, Field(max_length=64)] | None = None
+    """What the decision rule says: SUPPORTED, NOT SUPPORTED or INCONCLUSIVE."""
+    analysed_at: Timestamp | None = None
+    """When the result was taken in."""
+
+
 class BenchmarkCohortStatus(Observation):
     """What is known about the cohort. Written by the operator alone. Counts, not lists: small whatever the size."""
 
@@ -332,6 +353,8 @@ class BenchmarkCohortStatus(Observation):
     """Entries of the cohort's ledger that are known to be stored."""
     blocks_not_comparable: Count = 0
     """Blocks whose runs differ in something that must be equal."""
+    analysis: CohortAnalysis | None = None
+    """From records to a verdict."""
     progress: Word | None = None
     """Runs that are done, of all, such as 37/100."""
     eta: Word | None = None

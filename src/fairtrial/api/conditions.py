@@ -90,6 +90,13 @@ class Reason:
     BLOCKS_EQUAL = "BlocksEqual"
     BLOCKS_DIFFER = "BlocksDiffer"
     ALL_ACCOUNTED_FOR = "AllAccountedFor"
+    # Analysed; True has the verdict, as one word
+    ANALYSING = "Analysing"
+    RETRYING = "Retrying"
+    ANALYSIS_FAILED = "AnalysisFailed"
+    ANALYSIS_REFUSED = "AnalysisRefused"
+    ANALYSIS_NOT_CONFIGURED = "AnalysisNotConfigured"
+    ANALYSIS_IMAGE_NOT_ALLOWED = "AnalysisImageNotAllowed"
     # any
     PENDING = "Pending"
     CANCELLED = "Cancelled"
