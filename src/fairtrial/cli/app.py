@@ -109,17 +109,35 @@ def plan(
         Path, typer.Argument(help="YAML file with one BenchmarkCohort; - for standard input.", metavar="COHORT.yaml")
     ],
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print the schedule's canonical bytes: their SHA-256 is the digest.")
+        bool, typer.Option("--json", help="Print canonical bytes: of the schedule, their SHA-256 is the digest.")
     ] = False,
+    power: Annotated[
+        bool, typer.Option("--power", help="Simulate the decision rule instead: how often it says what, and when.")
+    ] = False,
+    repetitions: Annotated[
+        list[int] | None,
+        typer.Option(help="With --power: further numbers of repetitions to try; may be repeated.", min=1, max=1000),
+    ] = None,
+    replicates: Annotated[
+        int, typer.Option(help="With --power: simulated cohorts for each truth.", min=10, max=100000)
+    ] = 1000,
+    truths: Annotated[
+        Path | None,
+        typer.Option(help="With --power: YAML list of truths to simulate instead of the usual eight.", metavar="FILE"),
+    ] = None,
 ) -> None:
     """Print the schedule that sealing a cohort will fix, and its digest. Needs no cluster.
 
     The same file gives the same bytes everywhere: what is printed here is what the preregistration will hold. Exit code
     1: the cohort can't be sealed, and every reason is printed with its field.
+
+    --power prints the decision rule in English, what is unwise in it, and how often it would reach each verdict if
+    there were no effect, or one of a given size; and what more repetitions can't buy.
     """
     from fairtrial.cli.plan import run
+    from fairtrial.cli.power import Power
 
-    raise typer.Exit(run(file, as_json=as_json))
+    raise typer.Exit(run(file, as_json=as_json, power=Power(repetitions or [], replicates, truths) if power else None))
 
 
 @app.command("scripted-provider")

@@ -8,6 +8,7 @@ from rich.table import Table
 
 from fairtrial.api import BenchmarkCohort, parse
 from fairtrial.cli import output
+from fairtrial.cli.power import Power
 from fairtrial.cohort.acceptance import problems
 from fairtrial.cohort.schedule import Schedule, schedule_of
 from fairtrial.errors import InvalidInput
@@ -15,14 +16,17 @@ from fairtrial.errors import InvalidInput
 STANDARD_INPUT = "-"
 
 
-def run(file: Path, *, as_json: bool) -> int:
-    """Print the schedule and its digest; 1, with every problem and its field, where the cohort can't be sealed."""
+def run(file: Path, *, as_json: bool, power: Power | None = None) -> int:
+    """Print the schedule and its digest, or with `power` what the decision rule would say; 1, with every problem and
+    its field, where the cohort can't be sealed."""
     cohort = read_cohort(file)
     found = problems(cohort)
     for problem in found:
         sys.stderr.write(f"{file}: {problem}\n")
     if found:
         return 1
+    if power is not None:
+        return power.run(cohort, as_json=as_json)
     schedule = schedule_of(cohort)
     if as_json:
         sys.stdout.buffer.write(schedule.to_bytes())  # these bytes and no other: their SHA-256 is the digest

@@ -83,9 +83,8 @@ def test_a_name_that_leads_out_of_the_folder_is_refused(tmp_path: Path):
 # --- model calls ------------------------------------------------------------------------------------------------------
 def with_a_call(journal: bytes) -> tuple[MemoryStore, RecordReference]:
     """A run with one model call, whose list names the journal `JOURNAL`, and whose store holds `journal`."""
-    call = Call(
-        "1767268800000-0000000a", sha256(PAGE), "generate", "complete", "", 200, "m", "complete", sha256(JOURNAL)
-    )
+    name, page, kept = "1767268800000-0000000a", (len(PAGE), sha256(PAGE)), (len(JOURNAL), sha256(JOURNAL))
+    call = Call(name, *page, "generate", "complete", "", 200, "m", "complete", *kept)
     listed = ModelCalls("p", "m", [call], 1, 1, {}, [], Total(1, Counters(), {}), Cost(reason="none"), ["m"])
     data, store = dump(listed), MemoryStore()
     artifact = Artifact(ARTIFACT, len(data), sha256(data))
