@@ -29,7 +29,7 @@ def collect(store: ObjectStore, keys: RunLayout, run: BenchmarkRun, *, final: bo
 
 
 def _collect(store: ObjectStore, keys: RunLayout, run: BenchmarkRun, *, final: bool) -> Report:
-    pages: dict[str, tuple[summary.Exchange, str]] = {}
+    pages: dict[str, tuple[summary.Exchange, int, str]] = {}
     unfinished = []
     for tool in (False, True):
         ended, open_ended = exchanges(store.keys(keys.exchanges(tool=tool)), keys.exchanges(tool=tool))
@@ -37,7 +37,8 @@ def _collect(store: ObjectStore, keys: RunLayout, run: BenchmarkRun, *, final: b
         for name in ended:
             data = store.get(keys.exchange(name, PAGE, tool=tool), limit=PAGE_LIMIT)
             try:
-                pages[name] = (summary.load(data, name=f"{name}/{PAGE}"), hashlib.sha256(data).hexdigest())
+                page = summary.load(data, name=f"{name}/{PAGE}")
+                pages[name] = (page, len(data), hashlib.sha256(data).hexdigest())
             except InvalidInput:
                 unfinished.append(name)  # nobody can say how it ended
     if unfinished and not final:

@@ -23,9 +23,10 @@ BUDGET = "budget_"  # what the gateway's refusals for a used-up budget begin wit
 
 @dataclass(frozen=True)
 class Call:
-    """One exchange, and the digest by which its page is found again."""
+    """One exchange, with size and digest of its page and of its journal, by which both are found again."""
 
     exchange: str
+    page_size: int
     page_sha256: str
     kind: str
     ending: str
@@ -33,6 +34,7 @@ class Call:
     status: int | None
     answered_model: str | None
     usage: str  # complete, incomplete, absent or not_applicable
+    journal_size: int | None
     journal_sha256: str | None
 
 
@@ -86,16 +88,16 @@ class ModelCalls:
 
 
 def summarise(
-    pages: Mapping[str, tuple[Exchange, str]],
+    pages: Mapping[str, tuple[Exchange, int, str]],
     unfinished: Sequence[str],
     *,
     provider: str,
     model: str,
     prices: money.Snapshot | None,
 ) -> ModelCalls:
-    """The document for `pages`, which holds each exchange's page and the SHA-256 of it as stored, by its name."""
+    """The document for `pages`, which holds each exchange's page, its size and its SHA-256 as stored, by its name."""
     ordered = [(name, *pages[name]) for name in sorted(pages)]
-    exchanges = [exchange for _, exchange, _ in ordered]
+    exchanges = [exchange for _, exchange, _, _ in ordered]
     forwarded = [one for one in exchanges if one.ending != "refused" and one.usage.reason != NOT_FORWARDED]
     generating = [one for one in forwarded if one.kind == "generate"]
     costs = (money.cost(one.usage, prices, one.answered_model or one.requested_model or model) for one in forwarded)
@@ -103,7 +105,7 @@ def summarise(
     return ModelCalls(
         provider=provider,
         model=model,
-        calls=[_call(name, exchange, sha256) for name, exchange, sha256 in ordered],
+        calls=[_call(name, exchange, size, sha256) for name, exchange, size, sha256 in ordered],
         forwarded=len(generating),
         answered=sum(one.first_usable for one in generating),
         refused=dict(sorted(Counter(one.refusal for one in exchanges if one.ending == "refused").items())),
@@ -113,14 +115,15 @@ def summarise(
         answered_models=sorted({one.answered_model for one in generating if one.answered_model}),
         outage="" if out is None else "before_first_usable" if out.before_first_usable else "after_first_usable",
         outage_cause=out.cause if out else "",
-        leaks=[FoundLeak(name, leak) for name, exchange, _ in ordered for leak in exchange.leaks],
+        leaks=[FoundLeak(name, leak) for name, exchange, _, _ in ordered for leak in exchange.leaks],
         unscanned=sum(one.leak_scan != "done" for one in exchanges),
     )
 
 
-def _call(name: str, page: Exchange, sha256: str) -> Call:
+def _call(name: str, page: Exchange, size: int, sha256: str) -> Call:
     return Call(
         exchange=name,
+        page_size=size,
         page_sha256=sha256,
         kind=page.kind,
         ending=page.ending,
@@ -128,6 +131,7 @@ def _call(name: str, page: Exchange, sha256: str) -> Call:
         status=page.status,
         answered_model=page.answered_model,
         usage=page.usage.state,
+        journal_size=page.journal.size if page.journal else None,
         journal_sha256=page.journal.sha256 if page.journal else None,
     )
 

@@ -55,7 +55,7 @@ def observed(case: Case) -> Classification:
     evaluation = None if case.evaluation is None else evaluation_report(**case.evaluation)
     calls = None
     if case.calls is not None:
-        pages = {page.exchange: (page, "0" * 64) for page in case.calls}
+        pages = {page.exchange: (page, 500, "0" * 64) for page in case.calls}
         calls = summarise(pages, case.lost_calls, provider="p", model="model-1", prices=None)
     return classify(facts_of(run, agent, evaluation, calls))
 

@@ -72,7 +72,7 @@ def recorded(case: Case, number: int = 0) -> Record:
     evaluation = None if case.evaluation is None else evaluation_report(**case.evaluation)
     calls = None
     if case.calls is not None:
-        pages = {page.exchange: (page, "0" * 64) for page in case.calls}
+        pages = {page.exchange: (page, 500, "0" * 64) for page in case.calls}
         calls = summarise(pages, case.lost, provider="p", model="model-1", prices=None)
     return assemble(run, agent, evaluation, (), calls)
 

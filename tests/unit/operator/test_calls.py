@@ -14,7 +14,7 @@ from fairtrial_operator.seen import CollectCalls, Report, StoreRecord
 from fairtrial.api import ModelProvider, ResolvedProvider, parse
 from fairtrial.documents import RunIdentity
 from fairtrial.errors import StoreError
-from fairtrial.evidence.layout import Layout
+from fairtrial.evidence.layout import Layout, sha256
 from fairtrial.evidence.memory import MemoryStore
 from fairtrial.evidence.record import load_record
 from fairtrial.journal import summary
@@ -94,6 +94,17 @@ def test_calls_are_summed_and_priced_and_the_list_is_stored() -> None:
     assert found.artifact is not None
     assert store.get(KEYS.artifact(ARTIFACT))
     assert collect(store, KEYS, RUN, final=True) == found, "made again, it is the same to the byte"
+
+
+def test_the_list_names_size_and_digest_of_every_file_of_a_call() -> None:
+    data = page(0, journal=summary.JournalFile(700, "5" * 64))
+
+    found = collect(stored(data), KEYS, RUN, final=False).calls
+
+    assert found is not None
+    [call] = found.calls
+    assert (call.page_size, call.page_sha256) == (len(data), sha256(data))
+    assert (call.journal_size, call.journal_sha256) == (700, "5" * 64)
 
 
 def test_calls_of_tools_are_listed_and_cost_no_tokens() -> None:
