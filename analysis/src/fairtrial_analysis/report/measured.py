@@ -1,0 +1,177 @@
+"""Sections of the report that hold what was measured: success, amounts, reliability. Data only."""
+
+from dataclasses import dataclass
+
+from fairtrial_analysis.report.values import Exact, Number, Summary
+
+
+# --- success ----------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class TaskSuccess:
+    """One task: a rate per arm, in the order of `Design.arms`, and treatment minus control."""
+
+    task: str
+    category: str | None
+    rates: list[Number]
+    difference: Number
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """How both arms' runs of one block ended, over complete blocks. Described, not tested: they are no true pairs."""
+
+    both_passed: int
+    only_treatment: int
+    only_control: int
+    neither: int
+    incomplete: list[str]  # blocks that lack a valid run
+
+
+@dataclass(frozen=True)
+class Success:
+    """Success rates and their difference, in ways that answer different questions."""
+
+    rates: list[Number]  # by arm, over all tasks
+    tasks: list[TaskSuccess]
+    pooled: Number  # Newcombe: these tasks only
+    over_tasks: Number  # Student over tasks: the population that they stand for
+    widest: Number  # what a rule's `difference` looks at
+    mantel_haenszel: Number
+    superiority: Number  # probability, descriptive only
+    sign_flip: Number
+    blocks: Outcomes
+    categories: list["GroupSuccess"]  # by category of task
+
+
+@dataclass(frozen=True)
+class GroupSuccess:
+    """The rates of one category of tasks."""
+
+    category: str
+    tasks: list[str]
+    rates: list[Number]
+
+
+# --- amounts ----------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class ArmAmount:
+    """One metric in one arm, over all tasks: among successes, over all valid runs, and what one success took."""
+
+    arm: str
+    passed: Summary
+    valid: Summary
+    total: Number
+    per_success: Number
+
+
+@dataclass(frozen=True)
+class TaskAmount:
+    """One metric in one task: among successes by arm, over all valid runs by arm, and the ratio of the medians."""
+
+    task: str
+    passed: list[Summary]
+    valid: list[Summary]
+    ratio: Number
+    success_worse: bool | None  # whether the treatment's success rate is lower here
+
+
+@dataclass(frozen=True)
+class TaskRatios:
+    """Ratios of the tasks' own medians, so that no large task decides."""
+
+    geometric_mean: Number
+    median: Number
+    without_one_low: Number
+    without_one_high: Number
+    most_influential: str | None  # the task whose absence moves the geometric mean most
+    lower: Number
+    equal: Number
+    higher: Number
+    not_evaluable: list[str]
+    zeros_left_out: list[str]  # tasks with a ratio of zero, of which there is no logarithm
+
+
+@dataclass(frozen=True)
+class Paired:
+    """Differences within blocks in which both arms passed; repeated random runs are no deterministic pairs."""
+
+    pairs: int
+    lower: int
+    equal: int
+    higher: int
+    median_of_differences: Number
+    difference_of_medians: Number
+    hodges_lehmann: Number
+    least: Number
+    greatest: Number
+    incomplete: list[str]  # blocks in which an arm has no success with the metric
+
+
+@dataclass(frozen=True)
+class Outlier:
+    """A run outside Tukey's fences of its task and arm, among valid runs. Flagged, never removed."""
+
+    run: str
+    task: str
+    arm: str
+    value: Exact
+    lower_fence: Exact
+    upper_fence: Exact
+
+
+@dataclass(frozen=True)
+class Amount:
+    """One metric that every run has: all that is told of it. Its single values are in `runs`."""
+
+    metric: str
+    unit: str
+    role: str  # primary, secondary, or other: what the constitution calls it
+    arms: list[ArmAmount]
+    tasks: list[TaskAmount]
+    ratios: TaskRatios
+    pooled_ratio: Number  # of medians among successes, all tasks together
+    all_runs_ratio: Number  # of medians over all valid runs
+    per_success_ratio: Number
+    contradiction: bool | None  # pooled medians and task-normalised ratios point in different directions
+    paired: Paired
+    outliers: list[Outlier]
+
+
+# --- rates of the causal-harness protocol, and reliability ------------------------------------------------------------
+@dataclass(frozen=True)
+class ArmRates:
+    """What is kept apart from success: whether runs could be judged, kept to their authority, and recovered."""
+
+    arm: str
+    harness_reliability: Number
+    policy_compliance: Number
+    recovery: Number
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """pass@k and pass^k at one k; over tasks also if runs without a judgement were failures."""
+
+    k: int
+    pass_at_k: Number
+    pass_hat_k: Number
+    pass_at_k_unjudged_fail: Number | None = None
+    pass_hat_k_unjudged_fail: Number | None = None
+    not_evaluable: list[str] | None = None  # tasks with fewer than k valid runs
+
+
+@dataclass(frozen=True)
+class TaskCurve:
+    """One task's reliability in one arm."""
+
+    task: str
+    points: list[CurvePoint]
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """One arm's curves: the suite's, each task with one weight, and each task's."""
+
+    arm: str
+    suite: list[CurvePoint]
+    tasks: list[TaskCurve]
