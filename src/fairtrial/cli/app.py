@@ -60,18 +60,25 @@ def try_(
 
 @app.command()
 def watch(
+    cohorts: Annotated[
+        list[str] | None, typer.Argument(metavar="[COHORT]...", help="Show these BenchmarkCohorts, not single runs.")
+    ] = None,
     namespace: Namespace = "default",
     selector: Annotated[str, typer.Option(metavar="LABELS", help="Only runs with these labels.")] = "",
     context: Context = None,
 ) -> None:
-    """Show what every run of a namespace does, until each is recorded. Ctrl-C ends only the watching.
+    """Show what every run of a namespace does, until each is recorded; or how far cohorts are, until all is over.
 
-    A live table on a terminal; elsewhere one line for each change.
+    A live table on a terminal; elsewhere one line for each change. Ctrl-C ends only the watching.
     """
+    from fairtrial.cli import watch_cohorts
     from fairtrial.cli.kubectl import Kubectl
     from fairtrial.cli.watch import watch as show
 
-    show(Kubectl(context, namespace), selector)
+    if cohorts:
+        watch_cohorts.run(Kubectl(context, namespace), cohorts)
+    else:
+        show(Kubectl(context, namespace), selector)
 
 
 @app.command()

@@ -1,6 +1,8 @@
 """`fairtrial watch`: what every run of a namespace is doing, live; plain lines where there is no terminal."""
 
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -25,23 +27,42 @@ def watch(kubectl: Kubectl, selector: str) -> None:
 
 def until_recorded(kubectl: Kubectl, selector: str, *, timeout_seconds: float = 3600) -> list[dict[str, Any]]:
     """Show the runs that match `selector` until each is recorded; returns them as they are at the end."""
+    which = ("--selector", selector) if selector else ()
+
+    def look() -> Look:
+        runs = kubectl.get("benchmarkruns.fairtrial.dev", *which)["items"]
+        lines = {run["metadata"]["name"]: what_it_does(run) for run in runs}
+        done = bool(runs) and all(is_recorded(run) for run in runs)
+        return Look(runs, lines or {"": "no run yet; waiting for one"}, table, done=done)
+
+    return follow(look, timeout_seconds)
+
+
+@dataclass(frozen=True)
+class Look:
+    """What was seen at one moment: objects, a line for each of them by name, and whether that was all."""
+
+    objects: list[dict[str, Any]]
+    lines: dict[str, str]
+    table: Callable[[list[dict[str, Any]], datetime], Table]
+    done: bool
+
+
+def follow(look: Callable[[], Look], timeout_seconds: float) -> list[dict[str, Any]]:
+    """Look again and again until all is done: a live table on a terminal, elsewhere a line for each change."""
     console = Console()
     deadline = time.monotonic() + timeout_seconds
     shown: dict[str, str] = {}
-    which = ("--selector", selector) if selector else ()
     with Live(console=console, refresh_per_second=4, transient=True) as live:
         while True:
-            runs = kubectl.get("benchmarkruns.fairtrial.dev", *which)["items"]
-            if not runs:
-                _print_once(console, shown, "", "no run yet; waiting for one")
-            elif console.is_terminal:
-                live.update(table(runs, datetime.now(UTC)))
+            seen = look()
+            if console.is_terminal and seen.objects:
+                live.update(seen.table(seen.objects, datetime.now(UTC)))
             else:
-                _print_changes(console, runs, shown)
-            if runs and all(is_recorded(run) for run in runs):
-                return list(runs)
-            if time.monotonic() > deadline:
-                return list(runs)
+                for name, state in seen.lines.items():
+                    _print_once(console, shown, name, state)
+            if seen.done or time.monotonic() > deadline:
+                return list(seen.objects)
             time.sleep(POLL_SECONDS)
 
 
@@ -79,11 +100,6 @@ def table(runs: list[dict[str, Any]], now: datetime) -> Table:
         )
         result.add_row(*(plain(cell) for cell in cells), style=colour)
     return result
-
-
-def _print_changes(console: Console, runs: list[dict[str, Any]], shown: dict[str, str]) -> None:
-    for run in runs:
-        _print_once(console, shown, run["metadata"]["name"], what_it_does(run))
 
 
 def _print_once(console: Console, shown: dict[str, str], name: str, state: str) -> None:

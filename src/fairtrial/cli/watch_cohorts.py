@@ -1,0 +1,107 @@
+"""`fairtrial watch COHORT …`: how far cohorts are, live, and what their runs under way are doing."""
+
+from datetime import datetime
+from typing import Any
+
+from rich.console import Console, Group
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+
+from fairtrial import names
+from fairtrial.cli import watch
+from fairtrial.cli.kubectl import Kubectl
+from fairtrial.cli.output import plain
+
+KIND = "benchmarkcohorts.fairtrial.dev"
+RUNS_SHOWN = 20
+_PLACES = ("passed", "failed", "invalid", "void", "cancelled", "running", "waiting", "pending")
+_FINAL = ("Complete", "Cancelled")
+
+
+def run(kubectl: Kubectl, cohorts: list[str]) -> None:
+    """Show these cohorts until each is complete, and analysed where it asks for that; leave the table where it was."""
+    found = watch.follow(lambda: _look(kubectl, cohorts), float("inf"))
+    console = Console()
+    if console.is_terminal:
+        console.print(table(found))
+
+
+def _look(kubectl: Kubectl, cohorts: list[str]) -> watch.Look:
+    seen = [kubectl.get(KIND, name) for name in cohorts]
+    lines = {one["metadata"]["name"]: line(one) for one in seen}
+
+    def drawn(objects: list[dict[str, Any]], now: datetime) -> Any:
+        return Group(table(objects), *_under_way(kubectl, cohorts, now))
+
+    return watch.Look(seen, lines, drawn, done=all(is_over(one) for one in seen))
+
+
+def is_over(cohort: dict[str, Any]) -> bool:
+    """Whether nothing more is to come: no run, and no analysis that was asked for and has not ended."""
+    conditions = {one["type"]: one for one in cohort.get("status", {}).get("conditions", [])}
+    if conditions.get("Complete", {}).get("status") != "True":
+        return False
+    analysed = conditions.get("Analysed")
+    return analysed is None or analysed["status"] != "Unknown"
+
+
+def line(cohort: dict[str, Any]) -> str:
+    """One line: phase, progress, counts that are not zero, time left, verdict, and what to know."""
+    status = cohort.get("status", {})
+    parts = [status.get("phase", "Draft"), status.get("progress", "")]
+    parts += [f"{place} {count}" for place in _PLACES if (count := status.get("counts", {}).get(place))]
+    if status.get("eta") and status.get("phase") not in _FINAL:
+        parts.append(f"about {status['eta']} left")
+    parts += [verdict(cohort), status.get("message", "")]
+    return " · ".join(part for part in parts if part)
+
+
+def verdict(cohort: dict[str, Any]) -> str:
+    """The verdict of the cohort's analysis; empty where there is none yet."""
+    return str(cohort.get("status", {}).get("analysis", {}).get("verdict", ""))
+
+
+def table(cohorts: list[dict[str, Any]]) -> Table:
+    """The cohorts, a line each, with a bar."""
+    result = Table(box=None, pad_edge=False)
+    for column in (
+        "COHORT",
+        "STAGE",
+        "PHASE",
+        "DONE",
+        "",
+        "PASSED",
+        "FAILED",
+        "INVALID",
+        "VOID",
+        "LEFT",
+        "VERDICT",
+        "",
+    ):
+        result.add_column(column, overflow="fold")
+    for cohort in cohorts:
+        status = cohort.get("status", {})
+        counts = status.get("counts", {})
+        total = counts.get("scheduled", 0) + counts.get("replacements", 0)
+        ended = sum(counts.get(place, 0) for place in ("passed", "failed", "invalid", "void", "cancelled"))
+        cells = (
+            cohort["metadata"]["name"],
+            cohort["spec"]["stage"],
+            status.get("phase", "Draft"),
+            status.get("progress", ""),
+        )
+        more = [str(counts.get(place, 0)) for place in ("passed", "failed", "invalid", "void")]
+        more += [status.get("eta", ""), verdict(cohort), status.get("message", "")[:80]]
+        bar = ProgressBar(total=max(total, 1), completed=ended, width=20)
+        result.add_row(*map(plain, cells), bar, *map(plain, more))
+    return result
+
+
+def _under_way(kubectl: Kubectl, cohorts: list[str], now: datetime) -> list[Any]:
+    which = f"{names.COHORT_LABEL} in ({','.join(cohorts)})"
+    found = kubectl.get("benchmarkruns.fairtrial.dev", "--selector", which)["items"]
+    open_ones = [one for one in found if not watch.is_recorded(one)]
+    if not open_ones:
+        return []
+    more = len(open_ones) - RUNS_SHOWN
+    return ["", watch.table(open_ones[:RUNS_SHOWN], now), *([f"and {more} more under way"] if more > 0 else [])]
