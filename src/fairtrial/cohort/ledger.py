@@ -13,7 +13,7 @@ from typing import Literal
 from fairtrial import documents
 from fairtrial.errors import InvalidInput
 
-Kind = Literal["sealed", "ticket", "record", "replacement", "lost", "cancelled", "complete"]
+Kind = Literal["sealed", "ticket", "record", "replacement", "lost", "cancelled", "complete", "analysis"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +25,8 @@ class LedgerEntry:
     run: str = ""  # ticket, record, replacement, lost: the run that it is about
     uid: str = ""  # record, replacement, lost: its UID
     index: int = 0  # its place in the schedule
-    sha256: str = ""  # sealed: of the preregistration; record: of the record
-    outcome: str = ""
+    sha256: str = ""  # sealed: of the preregistration; record: of the record; analysis: the package's digest
+    outcome: str = ""  # record: how the run ended; analysis: the verdict
     invalidity: str = ""
     reason: str = ""  # record: the finer reason; cancelled: why
     by: str = ""  # replacement: name of the run that takes the place; empty where there is none
@@ -70,6 +70,8 @@ class Ledger:
     decisions: dict[str, LedgerEntry] = field(default_factory=dict)  # by the invalid run
     replaces: dict[str, LedgerEntry] = field(default_factory=dict)  # the allowed decisions by the run that follows
     open: dict[str, LedgerEntry] = field(default_factory=dict)  # tickets of runs that did not end yet, in order
+    analyses: list[LedgerEntry] = field(default_factory=list)
+    analysable: int = 0  # entries up to the last that is not itself an analysis: what an analysis reads
     scheduled: int = 0  # tickets of scheduled runs, which are given in the order of the schedule
 
     def page(self, entries: Sequence[LedgerEntry], at: str) -> LedgerPage:
@@ -93,6 +95,10 @@ class Ledger:
 
     def _add(self, entry: LedgerEntry, name: str) -> None:
         self.size = entry.number
+        if entry.kind == "analysis":
+            self.analyses.append(entry)
+            return
+        self.analysable = entry.number
         if entry.kind in ("sealed", "complete", "cancelled"):
             setattr(self, entry.kind, entry)
             return

@@ -130,7 +130,8 @@ def test_columns_and_selectable_fields_name_real_fields(name: str):
 def test_people_see_how_far_a_cohort_is():
     version = DEFINITIONS["benchmarkcohorts.fairtrial.dev"]["spec"]["versions"][0]
     shown = [column["name"] for column in version["additionalPrinterColumns"] if "priority" not in column]
-    assert shown == ["Stage", "Sealed", "Phase", "Progress", "Passed", "Failed", "Invalid", "ETA", "Age"]
+    counts = ["Passed", "Failed", "Invalid"]
+    assert shown == ["Stage", "Sealed", "Phase", "Progress", *counts, "ETA", "Verdict", "Age"]
 
 
 def test_everything_but_suspend_and_cancel_of_a_run_is_immutable():
