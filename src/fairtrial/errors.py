@@ -97,3 +97,19 @@ class ChannelBroken(FairtrialError):
     """The other side of a pod's channel is gone, or sent what is not a frame. Nothing on it can be trusted any more."""
 
     reason = "ChannelBroken"
+
+
+class Unproven(FairtrialError):
+    """What is signed, hashed or stamped does not show what it should. `code` is a stable word, such as SIG_INVALID."""
+
+    reason = "Unproven"
+
+    def __init__(self, code: str, message: str) -> None:
+        self.code = code
+        super().__init__(message)
+
+
+class SigningFailed(FairtrialError):
+    """A key can't be used, or a time-stamp authority did not answer with a token."""
+
+    reason = "SigningFailed"

@@ -91,6 +91,14 @@ class RunLayout:
         """The key of the run's record: written last, and without it there is no run."""
         return check_key(f"{self.base}/record.json")
 
+    def record_statement(self) -> str:
+        """The key of the operator's signed statement about the record: written right before it."""
+        return check_key(f"{self.base}/record.sigstore.json")
+
+    def evaluation_statement(self) -> str:
+        """The key of the evaluator's signed statement about the snapshot that it judged."""
+        return check_key(f"{self.base}/evaluation.sigstore.json")
+
 
 @dataclass(frozen=True)
 class CohortLayout:
@@ -109,6 +117,34 @@ class CohortLayout:
     def ledger_page(self, first: int) -> str:
         """The key of the page that begins with entry number `first`: whoever is behind finds it taken."""
         return check_key(f"{self.base}/ledger/{first:0{LEDGER_DIGITS}d}.json")
+
+    def preregistration_signature(self) -> str:
+        """The key of the operator's signed statement about the preregistration."""
+        return check_key(f"{self.base}/preregistration.sigstore.json")
+
+    def study_signature(self) -> str:
+        """The key of the study owner's signed statement about the preregistration, where there is one."""
+        return check_key(f"{self.base}/preregistration.study.sigstore.json")
+
+    def preregistration_timestamp(self) -> str:
+        """The key of the RFC 3161 reply about the preregistration, where an authority was asked."""
+        return check_key(f"{self.base}/preregistration.tsr")
+
+    def checkpoint(self, size: int) -> str:
+        """The key of the signed root of the ledger's first `size` entries."""
+        return check_key(f"{self.base}/checkpoints/{size:0{LEDGER_DIGITS}d}.note")
+
+    def checkpoint_timestamp(self, size: int) -> str:
+        """The key of the RFC 3161 reply about that checkpoint."""
+        return f"{self.checkpoint(size)}.tsr"
+
+    def correction(self, number: int) -> str:
+        """The key of the correction `number`, counted from 1 without a gap."""
+        return check_key(f"{self.base}/corrections/{number:0{LEDGER_DIGITS}d}.json")
+
+    def package(self, sha256: str) -> str:
+        """What the keys of a package's own files begin with, by the SHA-256 of its manifest."""
+        return check_key(f"{self.base}/packages/{check_digest(sha256)}") + "/"
 
 
 def uri(bucket: str, key: str) -> str:
