@@ -13,7 +13,7 @@ from fairtrial.errors import Unproven
 SIZE_MAX = 64 * 1024 * 1024
 DEPTH_MAX = 64
 INTEGER_MAX = 2**53 - 1  # beyond it, parsers that keep numbers as doubles read another one (RFC 8785 §3.2.2.3)
-_DIGITS_MAX = 17
+_DIGITS_MAX = 20
 
 
 def load(data: bytes, *, name: str, size_max: int = SIZE_MAX, floats: bool = True) -> Any:
@@ -24,8 +24,13 @@ def load(data: bytes, *, name: str, size_max: int = SIZE_MAX, floats: bool = Tru
     return value
 
 
-def parse(data: bytes, *, name: str, size_max: int = SIZE_MAX, floats: bool = True) -> Any:
-    """The value of JSON bytes of any spelling, but nothing that two parsers may read differently."""
+def parse(
+    data: bytes, *, name: str, size_max: int = SIZE_MAX, floats: bool = True, integer_max: int = INTEGER_MAX
+) -> Any:
+    """The value of JSON bytes of any spelling, but nothing that two parsers may read differently.
+
+    A record, whose counts have 64 bits, is read with a larger `integer_max`.
+    """
     if len(data) > size_max:
         _refuse("JSON_TOO_LARGE", name, f"has {len(data)} bytes; {size_max} are allowed")
 
@@ -36,7 +41,7 @@ def parse(data: bytes, *, name: str, size_max: int = SIZE_MAX, floats: bool = Tr
         return made
 
     def integer(text: str) -> int:
-        if len(text) > _DIGITS_MAX or abs(int(text)) > INTEGER_MAX:
+        if len(text) > _DIGITS_MAX or abs(int(text)) > integer_max:
             _refuse("JSON_NUMBER", name, f"holds {text[:20]}…, which not every parser can keep")
         return int(text)
 
