@@ -135,6 +135,7 @@ def _usage(
         return not_applicable(reason) if reason == NOT_IN_WIRE else missing(reason)
 
     return r.Usage(
+        all_input_tokens=count("all_input"),
         uncached_input_tokens=count("uncached_input"),
         cached_input_tokens=count("cached_input"),
         cache_write_tokens=count("cache_write"),

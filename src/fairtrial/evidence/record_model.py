@@ -109,6 +109,8 @@ class UsageConflict(Model):
 class Usage(Model):
     """What the provider counted, summed over the calls that were forwarded to it. Never estimated."""
 
+    all_input_tokens: Value[Integer]
+    """Uncached and cached input and cache writes together; known where a provider tells them as one count only."""
     uncached_input_tokens: Value[Integer]
     cached_input_tokens: Value[Integer]
     cache_write_tokens: Value[Integer]
