@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from cryptography import x509
-
-from fairtrial.attest.trust import TimestampAuthority
+from fairtrial.attest.trust import TimestampAuthority, is_root
 from fairtrial.errors import Unproven
 
 if TYPE_CHECKING:
@@ -72,13 +70,9 @@ def parse(reply: bytes, *, name: str) -> "TimeStampResponse":
 
 
 def _verifier(authority: TimestampAuthority) -> "Verifier":
-    """Every listed certificate is trusted. One that is no root is so too: a list may name just the signer's issuer."""
     from rfc3161_client import VerifierBuilder
 
-    roots = [one for one in authority.certificates if _self_issued(one)]
-    others = [one for one in authority.certificates if not _self_issued(one)]
-    return VerifierBuilder(roots=roots or others, intermediates=others if roots else []).build()
-
-
-def _self_issued(certificate: x509.Certificate) -> bool:
-    return certificate.issuer == certificate.subject
+    roots = [one for one in authority.certificates if is_root(one)]
+    return VerifierBuilder(
+        roots=roots, intermediates=[one for one in authority.certificates if one not in roots]
+    ).build()

@@ -115,7 +115,14 @@ def authority(name: str, pem: str) -> TimestampAuthority:
         certificates = x509.load_pem_x509_certificates(pem.encode())
     except ValueError as error:
         raise Unproven("TRUST_INVALID", f"time-stamp authority {name!r}: no PEM certificates: {error}.") from error
+    if not any(is_root(one) for one in certificates):  # a chain that ends below a root can't be checked
+        raise Unproven("TRUST_INVALID", f"time-stamp authority {name!r}: its root certificate is not among them.")
     return TimestampAuthority(name, tuple(certificates), pem)
+
+
+def is_root(certificate: x509.Certificate) -> bool:
+    """Whether a chain may end here."""
+    return certificate.issuer == certificate.subject
 
 
 def _trusted(raw: Any, name: str) -> TrustedKey:
