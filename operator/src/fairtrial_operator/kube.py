@@ -46,6 +46,7 @@ class Resource(NamedTuple):
 
 
 PODS = Resource("v1", "Pod", "pods")
+JOBS = Resource("batch/v1", "Job", "jobs")
 SERVICES = Resource("v1", "Service", "services")
 NODES = Resource("v1", "Node", "nodes", namespaced=False)
 EVENTS = Resource("v1", "Event", "events")
@@ -127,12 +128,19 @@ class Kube:
         return await self._request("GET", resource.path(namespace, name))
 
     async def list_page(
-        self, resource: Resource, *, selector: str = "", fields: str = "", limit: int = 500, token: str = ""
+        self,
+        resource: Resource,
+        *,
+        namespace: str | None = None,
+        selector: str = "",
+        fields: str = "",
+        limit: int = 500,
+        token: str = "",
     ) -> Object:
-        """One page of all namespaces' objects, read from the store and not from a cache."""
+        """One page of one or all namespaces' objects, read from the store and not from a cache."""
         query = {"limit": str(limit)} | ({"labelSelector": selector} if selector else {})
         query |= {"fieldSelector": fields} if fields else {}
-        return await self._request("GET", resource.path(None), query | ({"continue": token} if token else {}))
+        return await self._request("GET", resource.path(namespace), query | ({"continue": token} if token else {}))
 
     async def watch(
         self, resource: Resource, version: str, *, selector: str = "", silence: float = 90
@@ -196,6 +204,7 @@ class Kube:
         """Delete that very object: its UID is a precondition. What is left of it for now, or None if it is gone."""
         metadata = live["metadata"]
         body: Object = {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": metadata["uid"]}}
+        body["propagationPolicy"] = "Background"  # a Job's pods would be left behind by default
         if grace is not None:
             body["gracePeriodSeconds"] = grace
         try:

@@ -26,5 +26,6 @@ COHORT_RUNS_ADOPTED = Counter(
     "fairtrial_cohort_runs_adopted", "Creates that found the cohort's run there already", registry=REGISTRY
 )
 REPLACEMENTS = Counter("fairtrial_replacements", "Decisions about invalid runs, by code", ["code"], registry=REGISTRY)
+ANALYSES = Counter("fairtrial_analyses", "Jobs created that analyse cohorts", registry=REGISTRY)
 LEDGER_PAGES = Counter("fairtrial_ledger_pages", "Objects written to ledgers", registry=REGISTRY)
 LEDGER_ENTRIES = Counter("fairtrial_ledger_entries", "Entries written to ledgers", registry=REGISTRY)

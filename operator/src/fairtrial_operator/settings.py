@@ -13,6 +13,7 @@ from fairtrial import names
 from fairtrial.documents import Probe, from_json
 from fairtrial.errors import InvalidInput
 from fairtrial_operator.build import PodSettings
+from fairtrial_operator.cohorts.analysis_job import AnalysisSettings
 
 RESOLV_CONF = Path("/etc/resolv.conf")
 IMAGE_BY_DIGEST = re.compile(r"^[^\s@]+@sha256:[0-9a-f]{64}$")
@@ -40,6 +41,7 @@ class Settings:
     token_seconds: int = 3600
     release_after_seconds: int = 900
     resync_seconds: int = 600
+    analysis: AnalysisSettings | None = None
 
     @property
     def pods(self) -> PodSettings:
@@ -80,7 +82,28 @@ def load(environ: Mapping[str, str] | None = None) -> Settings:
         token_seconds=_number(env, "FAIRTRIAL_TOKEN_SECONDS", 3600, least=600),
         release_after_seconds=_number(env, "FAIRTRIAL_RELEASE_AFTER_SECONDS", 900, least=0),
         resync_seconds=_number(env, "FAIRTRIAL_RESYNC_SECONDS", 600, least=1),
+        analysis=_analysis(env),
     )
+
+
+def _analysis(env: Mapping[str, str]) -> AnalysisSettings | None:
+    """The Job that analyses, and the images that it may be given; None where none is configured."""
+    path = env.get("FAIRTRIAL_ANALYSIS_JOB")
+    if not path:
+        return None
+    try:
+        job = json.loads(Path(path).read_bytes())
+        (_,) = job["spec"]["template"]["spec"]["containers"]
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        next_move = "Give a batch/v1 Job with one container as JSON; the chart's ConfigMap has one."
+        raise InvalidInput(f"FAIRTRIAL_ANALYSIS_JOB: {path} is no Job: {error}.", next_move=next_move) from error
+    images = _required(env, "FAIRTRIAL_ANALYSIS_IMAGES").split()
+    if wrong := [image for image in images if not IMAGE_BY_DIGEST.match(image)]:
+        raise InvalidInput(
+            f"FAIRTRIAL_ANALYSIS_IMAGES holds {wrong[0]!r}.",
+            next_move="Name images by digest, separated by spaces: name@sha256:<64 hex digits>.",
+        )
+    return AnalysisSettings(job, frozenset(images))
 
 
 def _required(env: Mapping[str, str], name: str) -> str:

@@ -126,8 +126,14 @@ class State:
         self.members.forget(uid)
 
     def pod_changed(self, key: Key, obj: Object | None) -> None:
-        """Make the run of a pod due. A pod's name is its run's with a role at its end."""
-        run = (obj or {}).get("metadata", {}).get("labels", {}).get(names.RUN_LABEL) or key.name.rpartition("-")[0]
+        """Make the run of a pod due, whose name is its run's with a role at its end; or the cohort that it analyses."""
+        labels = (obj or {}).get("metadata", {}).get("labels", {})
+        if labels.get(names.ROLE_LABEL) == names.ANALYSIS:
+            cohort = Key(labels.get(names.COHORT_NAMESPACE_LABEL, ""), labels.get(names.COHORT_LABEL, ""))
+            if self.cohorts.get(cohort) is not None:
+                self.queue.add(cohort_key(cohort))
+            return
+        run = labels.get(names.RUN_LABEL) or key.name.rpartition("-")[0]
         if self.runs.get(Key(key.namespace, run)) is not None:
             self.queue.add(WorkKey(RUN, key.namespace, run))
 

@@ -24,7 +24,9 @@ from fairtrial_operator.cohorts.seen import (
     CancelRuns,
     CohortAction,
     CompareBlocks,
+    CreateAnalysis,
     CreateRuns,
+    DeleteAnalysis,
     DeleteRuns,
     Object,
     PutPreregistration,
@@ -32,7 +34,7 @@ from fairtrial_operator.cohorts.seen import (
     WriteCohort,
 )
 from fairtrial_operator.draft import stamp
-from fairtrial_operator.kube import COHORTS, RUNS, AlreadyExists, Changed, Forbidden, Invalid, Kube, NotFound
+from fairtrial_operator.kube import COHORTS, JOBS, RUNS, AlreadyExists, Changed, Forbidden, Invalid, Kube, NotFound
 from fairtrial_operator.seen import Stored
 from fairtrial_operator.state import State
 
@@ -70,6 +72,10 @@ class CohortApplier:
                 await _all(self._delete(Key(cohort.metadata.namespace, name)) for name in names)
             case CompareBlocks():
                 await self._compare(cohort, self._book(cohort))
+            case CreateAnalysis(body=body):
+                await self._analyse(body, notes)
+            case DeleteAnalysis(name=name):
+                await self._forget_analysis(name)
             case WriteCohort(status=status):
                 await self._write(cohort, raw, status.as_json())
 
@@ -194,6 +200,24 @@ class CohortApplier:
             return
         await self._kube.delete(RUNS, live | {"kind": RUNS.kind})
         self._state.forget_run(key)
+
+    # --- the analysis -------------------------------------------------------------------------------------------------
+    async def _analyse(self, body: Object, notes: CohortNotes) -> None:
+        try:
+            await self._kube.create(JOBS, body)
+            metrics.ANALYSES.inc()
+        except AlreadyExists:  # made before a crash; its name says what it reads
+            return
+        except (Forbidden, Invalid) as error:
+            message = f"Job {body['metadata']['name']} can't be created: {error.message}"
+            notes.refused = Trouble(Reason.ANALYSIS_REFUSED, message)
+
+    async def _forget_analysis(self, name: str) -> None:
+        try:
+            live = await self._kube.get(JOBS, name, self._observer.system)
+        except NotFound:
+            return
+        await self._kube.delete(JOBS, live | {"kind": JOBS.kind})
 
     # --- the cohort ---------------------------------------------------------------------------------------------------
     async def _write(self, cohort: BenchmarkCohort, raw: Object, status: Object) -> None:

@@ -4,10 +4,11 @@ One step at a time, so that the operator may die between any two: whatever was d
 the API server, and nothing is done twice. The order of a cohort's life:
 
     accepted → preregistration stored → status: sealed → ledger: sealed, tickets → runs created → ledger: records,
-    replacements, further tickets → … → ledger: complete → status: complete → objects of runs deleted
+    replacements, further tickets → … → ledger: complete → status: complete → analysis → objects of runs deleted
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from fairtrial import names
@@ -17,6 +18,7 @@ from fairtrial.cohort import acceptance, preregistration
 from fairtrial.cohort.acceptance import Problem
 from fairtrial.cohort.schedule import schedule_of
 from fairtrial_operator.accept import PSS_LABEL
+from fairtrial_operator.cohorts.decide_analysis import decide_analysis, image_refused
 from fairtrial_operator.cohorts.decide_runs import decide_runs
 from fairtrial_operator.cohorts.draft import CohortDraft
 from fairtrial_operator.cohorts.seen import CohortDecision, CohortSeen, DeleteRuns, PutPreregistration, WriteCohort
@@ -104,7 +106,7 @@ def _problems(cohort: BenchmarkCohort, seen: CohortSeen) -> tuple[str, str] | No
     assert seen.found is not None
     missing = preregistration.problems_of(cohort, seen.found)
     if not missing:
-        return None
+        return image_refused(cohort, seen)  # sealed, it could not be changed any more
     return _REASONS.get(missing[0].field.rpartition(".")[2], Reason.NOT_ACCEPTABLE), _listed(missing)
 
 
@@ -126,13 +128,19 @@ def _never_began(cohort: BenchmarkCohort, now: datetime) -> CohortDecision:
 
 # --- after the last run -----------------------------------------------------------------------------------------------
 def _after(cohort: BenchmarkCohort, seen: CohortSeen, now: datetime) -> CohortDecision:
-    """Complete is for ever; only the objects of its runs still take room."""
+    """Complete is for ever; what is left is its analysis, and the objects of its runs, which still take room."""
+    analysis = decide_analysis(cohort, seen, now)
+    if analysis.action is not None:
+        return analysis
     over = sorted(name for name, member in seen.members.items() if member.finished)
     if not over or cohort.status.finished_at is None:
-        return CohortDecision()
+        return analysis
     ttl = timedelta(seconds=cohort.spec.execution.ttl_seconds_after_finished)
     left = (datetime.fromisoformat(cohort.status.finished_at) + ttl - now).total_seconds()
-    return CohortDecision(again_after=left) if left > 0 else CohortDecision(DeleteRuns(over[: seen.batch]))
+    if left <= 0:
+        return CohortDecision(DeleteRuns(over[: seen.batch]))
+    soon = left if analysis.again_after is None else min(left, analysis.again_after)
+    return replace(analysis, again_after=soon)
 
 
 def _write_or(

@@ -5,6 +5,7 @@ from typing import Any, Self
 
 from fairtrial.api import BenchmarkCohort, BenchmarkCohortStatus, condition, find_condition, is_true, set_condition
 from fairtrial.api.conditions import (
+    ANALYSED,
     COHORT_CONDITIONS,
     COMPLETE,
     SEALED,
@@ -74,7 +75,9 @@ class CohortDraft:
 def phase(cohort: BenchmarkCohort, status: BenchmarkCohortStatus) -> str:
     """Where the cohort is, in one word, from the conditions."""
     if is_true(status.conditions, COMPLETE):
-        return "Cancelled" if cohort.spec.cancel is not None else "Complete"
+        if cohort.spec.cancel is not None:
+            return "Cancelled"
+        return "Analysed" if is_true(status.conditions, ANALYSED) else "Complete"
     if not is_true(status.conditions, SEALED):
         return "Draft"
     if cohort.spec.suspend:

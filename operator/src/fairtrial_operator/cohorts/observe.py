@@ -4,7 +4,7 @@ import asyncio
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from fairtrial import names
@@ -20,10 +20,11 @@ from fairtrial.evidence.layout import CohortLayout, Layout
 from fairtrial.evidence.objects import ObjectStore
 from fairtrial.evidence.record_model import Record, load_record
 from fairtrial_operator.cache import Key
+from fairtrial_operator.cohorts import decide_analysis
 from fairtrial_operator.cohorts.book import Book
 from fairtrial_operator.cohorts.members import owner_of
 from fairtrial_operator.cohorts.seen import Blocks, CohortSeen, Trouble
-from fairtrial_operator.kube import CLASSES, PROVIDERS, RUNS, TASKS, Kube, NotFound
+from fairtrial_operator.kube import CLASSES, JOBS, PODS, PROVIDERS, RUNS, TASKS, Kube, NotFound, Object
 from fairtrial_operator.metrics import STORE_ERRORS
 from fairtrial_operator.observe import Observer, namespace_view
 from fairtrial_operator.seen import Stored
@@ -35,6 +36,7 @@ R = TypeVar("R")
 PAGE_LIMIT, RECORD_LIMIT = 64 * 1024 * 1024, 32 * 1024 * 1024
 READERS, READ_AHEAD = 8, 64
 SHOWN_FINDINGS = 5
+JOB_NAME_LABEL = "batch.kubernetes.io/job-name"  # as the Job controller labels its pods
 BATCH = 32  # runs that one reconciliation creates, cancels, deletes or asks about: then it is another key's turn
 STATUS_SECONDS_LEAST, STATUS_SECONDS_MOST = 1.0, 10.0
 RUNS_PER_STATUS_SECOND = 100
@@ -69,14 +71,20 @@ class CohortObserver:
         metadata = cohort.metadata
         return self._layout.cohort(metadata.namespace, metadata.name, metadata.uid)
 
+    @property
+    def system(self) -> str:
+        """The operator's own namespace, where Jobs are."""
+        return self._settings.namespace
+
     async def observe(self, cohort: BenchmarkCohort, notes: CohortNotes) -> CohortSeen:
         """Everything that `decide` needs to know about this cohort now."""
         uid, namespace = cohort.metadata.uid, namespace_view(self._state, self._settings, cohort.metadata.namespace)
         members = self._state.members.of(uid)
         if is_true(cohort.status.conditions, COMPLETE):
-            return CohortSeen(namespace, members=members, batch=BATCH)
+            return await self._over(cohort, notes, CohortSeen(namespace, members=members, batch=BATCH))
         if cohort.status.preregistration_sha256 is None:
-            return CohortSeen(namespace, found=await self._found(cohort), sealed=notes.sealed)
+            found = await self._found(cohort)
+            return CohortSeen(namespace, found=found, sealed=notes.sealed, analysis=self._settings.analysis)
         book = self._state.books.get(uid) or Book.of(cohort)
         self._state.books[uid] = book
         if book.trouble is None:
@@ -101,6 +109,42 @@ class CohortObserver:
             status_due_after=due,
             batch=BATCH,
         )
+
+    async def _over(self, cohort: BenchmarkCohort, notes: CohortNotes, seen: CohortSeen) -> CohortSeen:
+        """What a complete cohort's analysis needs to know; nothing is read for one that needs none."""
+        seen = replace(seen, analysis=self._settings.analysis, refused=notes.refused)
+        if seen.analysis is None or not decide_analysis.due(cohort):
+            return seen
+        uid = cohort.metadata.uid
+        book = self._state.books.get(uid) or Book.of(cohort)
+        self._state.books[uid] = book
+        if book.trouble is None and book.ledger is None:
+            book.trouble = await self._read_over(cohort, book)
+        job, pods = await self._job(cohort)
+        ledger = None if book.trouble is not None else book.ledger
+        return replace(seen, schedule=book.schedule, ledger=ledger, ledger_trouble=book.trouble, job=job, job_pods=pods)
+
+    async def _read_over(self, cohort: BenchmarkCohort, book: Book) -> Trouble | None:
+        try:
+            book.ledger = await asyncio.to_thread(self._read_ledger, cohort)
+        except InvalidInput as error:
+            return Trouble(Reason.LEDGER_BROKEN, str(error), again=False)
+        except FairtrialError as error:
+            STORE_ERRORS.labels(error.reason).inc()
+            return Trouble(Reason.STORE_UNAVAILABLE, str(error))
+        return None
+
+    async def _job(self, cohort: BenchmarkCohort) -> tuple[Object | None, list[Object]]:
+        """The Job that the status names and its pods, read live: a few of them, and no watch keeps Jobs."""
+        asked, where = cohort.status.analysis, self._settings.namespace
+        if asked is None or asked.job is None:
+            return None, []
+        try:
+            job = await self._kube.get(JOBS, asked.job, where)
+        except NotFound:
+            return None, []
+        page = await self._kube.list_page(PODS, namespace=where, selector=f"{JOB_NAME_LABEL}={asked.job}")
+        return job, page["items"]
 
     def _due_after(self, cohort: BenchmarkCohort, book: Book) -> float:
         """Seconds until counts alone may be written again: the more runs, the less one of them matters."""

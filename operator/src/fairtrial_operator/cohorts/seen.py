@@ -10,6 +10,7 @@ from fairtrial.cohort.preregistration import Found
 from fairtrial.cohort.replacement import Evidence
 from fairtrial.cohort.schedule import Schedule
 from fairtrial_operator.accept import NamespaceView
+from fairtrial_operator.cohorts.analysis_job import AnalysisSettings
 from fairtrial_operator.cohorts.members import Member
 from fairtrial_operator.seen import Event, Stored
 
@@ -52,6 +53,9 @@ class CohortSeen:
     refused: Trouble | None = None  # runs could not be created, in this very reconciliation
     refused_last: Trouble | None = None  # the same, when it was last tried
     outranked: bool = False  # a cohort of a higher priority has runs to create
+    analysis: AnalysisSettings | None = None  # None where this installation analyses nothing
+    job: Object | None = None  # that analyses a complete cohort, as its status names it
+    job_pods: Sequence[Object] = ()
     status_due: bool = True  # whether counts alone are worth a write now
     status_due_after: float = 0.0
     batch: int = 32
@@ -100,13 +104,37 @@ class CompareBlocks:
 
 
 @dataclass(frozen=True)
+class CreateAnalysis:
+    """Create the Job that analyses, or find it there already."""
+
+    body: Object
+
+
+@dataclass(frozen=True)
+class DeleteAnalysis:
+    """Delete a Job whose result nobody waits for any more."""
+
+    name: str
+
+
+@dataclass(frozen=True)
 class WriteCohort:
     """Write the cohort's whole status."""
 
     status: BenchmarkCohortStatus
 
 
-CohortAction = PutPreregistration | Append | CreateRuns | CancelRuns | DeleteRuns | CompareBlocks | WriteCohort
+CohortAction = (
+    PutPreregistration
+    | Append
+    | CreateRuns
+    | CancelRuns
+    | DeleteRuns
+    | CompareBlocks
+    | CreateAnalysis
+    | DeleteAnalysis
+    | WriteCohort
+)
 
 
 @dataclass(frozen=True)
