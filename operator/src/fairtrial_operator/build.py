@@ -213,6 +213,7 @@ def _pod(
                 names.MANAGED_BY_LABEL: names.MANAGED_BY,
                 names.ROLE_LABEL: role,
                 names.RUN_LABEL: run.metadata.name,
+                **_queued(run, resource_class),
             },
             # An autoscaler that moves pods for a better fit would make the run invalid.
             "annotations": {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"},
@@ -239,6 +240,12 @@ def _pod(
             **_placement(resource_class),
         },
     }
+
+
+def _queued(run: BenchmarkRun, resource_class: ResourceClass) -> dict[str, str]:
+    """The label by which Kueue holds a pod back until its queue has room, where a queue is named."""
+    queue = run.spec.queue or resource_class.spec.queue
+    return {names.QUEUE_LABEL: queue} if queue else {}
 
 
 def _placement(resource_class: ResourceClass) -> Object:

@@ -26,6 +26,7 @@ from fairtrial.api.conditions import (
 WAITING = frozenset(
     {
         Reason.WAITING_FOR_CAPACITY,
+        Reason.WAITING_FOR_QUEUE,
         Reason.QUOTA_EXCEEDED,
         Reason.IMAGE_PULL_FAILED,
         Reason.CONTAINER_NOT_CREATED,

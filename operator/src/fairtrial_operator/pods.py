@@ -11,11 +11,13 @@ from fairtrial import names
 from fairtrial.api import ContainerFacts, PodFacts
 
 Object = dict[str, Any]
-Stage = Literal["scheduling", "pulling", "setup", "working"]
+Stage = Literal["queued", "scheduling", "pulling", "setup", "working"]
 
 # Nothing but a new pod helps against these, and each is the doing of whoever wrote the run or its class.
 FINAL_WAITING = frozenset({"InvalidImageName", "ErrImageNeverPull", "CreateContainerConfigError"})
 PULL_WAITING = frozenset({"ErrImagePull", "ImagePullBackOff", "ImageInspectError", "RegistryUnavailable"})
+# Kueue says in a condition why it stops a pod, and deletes it. What is no preemption may be a person's doing.
+_KUEUE_PREEMPTED = "WorkloadEvictedDueToPreempted"
 NODE_PATIENCE_SECONDS = 30  # past the end of a deleted pod's grace, before its node is asked for
 
 
@@ -75,7 +77,8 @@ def stage(pod: Object, main: str) -> tuple[Stage, datetime]:
     scheduled = _condition(pod, "PodScheduled")
     created = when(pod["metadata"]["creationTimestamp"])
     if scheduled is None or scheduled.get("status") != "True":
-        return "scheduling", created
+        # When a queue let the pod go is written nowhere, so that waiting for a node has no beginning then.
+        return ("queued" if names.QUEUE_LABEL in _labels(pod) else "scheduling"), created
     on_node = when(scheduled.get("lastTransitionTime")) if scheduled.get("lastTransitionTime") else created
     begun = started_at(pod, main)
     if begun is not None:
@@ -134,15 +137,13 @@ def facts(
 ) -> PodFacts:
     """What a pod ended with. `ours` says that the operator itself asked for whatever deletion there was."""
     status = pod.get("status") or {}
-    disruption = _condition(pod, "DisruptionTarget")
-    targeted = disruption is not None and disruption.get("status") == "True"
     phase = status.get("phase")
     return PodFacts(
         phase=phase if phase in {"Pending", "Running", "Succeeded", "Failed"} else "Unknown",
         reason=_short(status.get("reason"), 256),
         message=_short(status.get("message"), 1024),
         deletion_requested=not ours and _deleted_before_end(pod),
-        disruption=_short(disruption.get("reason"), 256) if targeted and disruption else None,
+        disruption=_disruption(pod),
         node_lost=node_lost,
         overdue=overdue,
         image_ids={s["name"]: s["imageID"][:512] for s in _statuses(pod) if s.get("imageID")},
@@ -192,6 +193,20 @@ def _container_facts(state: Object) -> ContainerFacts:
 
 def _short(text: Any, limit: int) -> str:
     return str(text or "")[:limit]
+
+
+def _disruption(pod: Object) -> str | None:
+    """Why the cluster, or Kueue, took the pod away; None if neither says that it did."""
+    target = _condition(pod, "DisruptionTarget")
+    if target is not None and target.get("status") == "True":
+        return _short(target.get("reason"), 256)
+    stopped = _condition(pod, "TerminationTarget") or {}
+    found = stopped.get("reason") if stopped.get("status") == "True" else None
+    return found if found == _KUEUE_PREEMPTED else None
+
+
+def _labels(pod: Object) -> Object:
+    return pod["metadata"].get("labels") or {}
 
 
 def _condition(pod: Object, kind: str) -> Object | None:

@@ -37,6 +37,8 @@ def progress(pod: Object, main: str, deadlines: Deadlines, now: datetime, *, nod
     if stage == "working":
         return Progress("working")
     held = pods.held(pod)
+    if stage == "queued":
+        return _queued(held, (now - since).total_seconds())
     elapsed = (now - since).total_seconds()
     left = _seconds(deadlines, stage) - elapsed
     if held is not None and held.final:
@@ -50,6 +52,14 @@ def progress(pod: Object, main: str, deadlines: Deadlines, now: datetime, *, nod
         reason = _reason(held)
         return Progress("held", reason, _says(held), again_after=left)
     return Progress("starting", again_after=left)
+
+
+def _queued(held: pods.Held | None, elapsed: float) -> Progress:
+    """A queue gives room when there is some; how long that takes is no fault of the run's."""
+    if held is None or elapsed < QUIET_SECONDS:
+        return Progress("starting", again_after=QUIET_SECONDS)
+    gated = held.reason == "SchedulingGated"
+    return Progress("held", Reason.WAITING_FOR_QUEUE if gated else Reason.WAITING_FOR_CAPACITY, _says(held))
 
 
 def _seconds(deadlines: Deadlines, stage: Overdue) -> int:

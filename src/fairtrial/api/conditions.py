@@ -47,6 +47,7 @@ class Reason:
     SUSPENDED = "Suspended"
     # AgentStarted
     WAITING_FOR_CAPACITY = "WaitingForCapacity"
+    WAITING_FOR_QUEUE = "WaitingForQueue"
     QUOTA_EXCEEDED = "QuotaExceeded"
     POD_REFUSED = "PodRefused"
     PULLING = "Pulling"

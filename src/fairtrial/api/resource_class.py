@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from fairtrial import names
-from fairtrial.api.base import Line, Model, ObjectMeta, ObjectName, Quantity, Rule, Seconds, named, quantity_value
+from fairtrial.api.base import Line, Model, Name, ObjectMeta, ObjectName, Quantity, Rule, Seconds, named, quantity_value
 
 
 class Requests(Model):
@@ -56,7 +56,7 @@ class Deadlines(Model):
     """Seconds that each phase may take before the run is given up. Waiting for capacity is a state, not a failure."""
 
     scheduling_seconds: Seconds = 3600
-    """From the pod's creation until it has a node."""
+    """From the pod's creation until it has a node. Not counted for pods that a queue admits."""
     pulling_seconds: Seconds = 600
     """From then until its images are there."""
     setup_seconds: Seconds = 300
@@ -108,6 +108,8 @@ class ResourceClassSpec(Model):
     """Taints that the pods put up with."""
     priority_class_name: ObjectName | None = None
     """PriorityClass of the pods."""
+    queue: Name | None = None
+    """Name of the Kueue LocalQueue, in the run's namespace, that admits the pods."""
     image_pull_secrets: Annotated[tuple[PullSecret, ...], Field(max_length=16)] = ()
     """Secrets with registry credentials, in the run's namespace."""
     host_users: Annotated[bool, Field(strict=True)] | None = None

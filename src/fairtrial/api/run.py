@@ -145,6 +145,8 @@ class BenchmarkRunSpec(Model):
     """What does it."""
     resource_class_name: Name
     """Name of the ResourceClass (see `kubectl get rclass`) that both pods get their resources from."""
+    queue: Name | None = None
+    """Name of the Kueue LocalQueue that admits both pods; by default that of the ResourceClass, or none."""
     limits: RunLimits = Field(default_factory=RunLimits)
     """Limits of the agent's part."""
     network: Network = Field(default_factory=Network)

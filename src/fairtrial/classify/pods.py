@@ -31,6 +31,7 @@ OwnLimit = Literal["memory", "storage"]
 _DISRUPTIONS: dict[str, Trouble] = {
     "EvictionByEvictionAPI": "node_drained",
     "PreemptionByScheduler": "preempted",
+    "WorkloadEvictedDueToPreempted": "preempted",  # by Kueue
     "DeletionByTaintManager": "node_lost",
     "DeletionByPodGC": "node_lost",
     "TerminationByKubelet": "evicted",

@@ -65,6 +65,7 @@ def _manifest(cohort: BenchmarkCohort, entry: Entry, name: str, preregistration_
             "resourceClassName": spec.execution.resource_class_name,
             "limits": spec.execution.limits.as_json(),
             "network": {"modelProviderRef": {"name": provider}} if provider else {},
+            **({"queue": spec.execution.queue} if spec.execution.queue else {}),
             "repetition": entry.repetition,
             "block": entry.block,
             "cohortRef": {"name": cohort.metadata.name, "index": entry.index} | follows,

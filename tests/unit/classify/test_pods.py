@@ -12,6 +12,7 @@ from fairtrial.testing import container_facts, pod_facts
     [
         ("EvictionByEvictionAPI", "node_drained"),
         ("PreemptionByScheduler", "preempted"),
+        ("WorkloadEvictedDueToPreempted", "preempted"),
         ("DeletionByTaintManager", "node_lost"),
         ("DeletionByPodGC", "node_lost"),
         ("TerminationByKubelet", "evicted"),

@@ -43,6 +43,13 @@ def test_a_run_says_all_that_it_needs():
     assert spec.replaces is None
 
 
+def test_the_queue_of_the_cohort_is_its_runs():
+    cohort = make_cohort(execution={"queue": "trials"})
+    manifests = [run_manifest(one, schedule_of(one).entries[0]) for one in (cohort, make_cohort())]
+
+    assert [parse(BenchmarkRun, one).spec.queue for one in manifests] == ["trials", None]
+
+
 def test_a_replacement_keeps_the_identity_and_names_whose_place_it_takes():
     cohort = make_cohort()
     entry = schedule_of(cohort).entries[0]

@@ -125,6 +125,19 @@ def test_the_class_decides_placement(pod: Any) -> None:
     assert spec["hostUsers"] is False
 
 
+@pytest.mark.parametrize(
+    ("of_run", "of_class", "queue"), [(None, None, None), ("mine", None, "mine"), (None, "all", "all"), ("a", "b", "a")]
+)
+def test_both_pods_wait_for_the_queue_of_the_run_or_else_of_its_class(of_run: Any, of_class: Any, queue: Any) -> None:
+    run, resource_class = make_run(queue=of_run), make_resource_class(queue=of_class)
+    finished = make_finished_run(queue=of_run)
+    agent_pod = build.agent_pod(run, make_task(), resource_class, SETTINGS)
+    evaluator_pod = build.evaluator_pod(finished, agent_report(), make_task(), resource_class, SETTINGS)
+
+    for pod in (agent_pod, evaluator_pod):
+        assert pod["metadata"]["labels"].get("kueue.x-k8s.io/queue-name") == queue
+
+
 def test_a_plain_class_adds_no_field() -> None:
     pod = build.agent_pod(make_run(), make_task(), make_resource_class(), SETTINGS)
 

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from fairtrial_operator import pods
 from fairtrial_operator.accept import NamespaceView, Ticket
 from fairtrial_operator.decide import decide
 from fairtrial_operator.seen import (
@@ -313,6 +314,41 @@ def test_no_capacity_is_a_state_with_the_schedulers_words(at: Any) -> None:
     assert late.status.agent_pod.facts is not None
     assert late.status.agent_pod.facts.overdue == "scheduling"
     assert isinstance(decide(late, at.seen(agent=unscheduled), at.NOON).action, DeletePod)
+
+
+def queued_pod(at: Any, reason: str) -> dict[str, Any]:
+    pod: dict[str, Any] = at.pod(phase="Pending", scheduled=False, fetch=None, record=None, main=None)
+    pod["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "trials"}
+    pod["status"]["conditions"][0] |= {"reason": reason, "message": "Scheduling is blocked."}
+    return pod
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"), [("SchedulingGated", "WaitingForQueue"), ("Unschedulable", "WaitingForCapacity")]
+)
+def test_a_queue_may_take_its_time(at: Any, reason: str, said: str) -> None:
+    pod = queued_pod(at, reason)
+
+    run = at.after(at.accepted(), at.seen(agent=pod))
+
+    assert (run.status.phase, say(run, "AgentStarted")) == ("Waiting", ("Unknown", said))
+    days_later = decide(run, at.seen(agent=pod), at.NOON + timedelta(days=3))
+    assert days_later.action is None
+
+
+@pytest.mark.parametrize(
+    ("reason", "disruption"),
+    [
+        ("WorkloadEvictedDueToPreempted", "WorkloadEvictedDueToPreempted"),
+        ("WorkloadEvictedDueToLocalQueueStopped", None),  # a person's doing
+        ("WorkloadDeleted", None),
+    ],
+)
+def test_only_a_preemption_by_the_queue_is_a_disruption(at: Any, reason: str, disruption: str | None) -> None:
+    pod = at.pod(phase="Failed")
+    pod["status"]["conditions"].append({"type": "TerminationTarget", "status": "True", "reason": reason})
+
+    assert pods.facts(pod, ours=False).disruption == disruption
 
 
 @pytest.mark.parametrize("reason", ["ErrImagePull", "ImagePullBackOff"])
