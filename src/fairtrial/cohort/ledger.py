@@ -13,7 +13,10 @@ from typing import Literal
 from fairtrial import documents
 from fairtrial.errors import InvalidInput
 
-Kind = Literal["sealed", "ticket", "record", "replacement", "lost", "cancelled", "complete", "analysis"]
+Kind = Literal[
+    "sealed", "capabilities", "ticket", "record", "replacement", "lost", "cancelled", "complete", "correction",
+    "analysis",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +28,7 @@ class LedgerEntry:
     run: str = ""  # ticket, record, replacement, lost: the run that it is about
     uid: str = ""  # record, replacement, lost: its UID
     index: int = 0  # its place in the schedule
-    sha256: str = ""  # sealed: of the preregistration; record: of the record; analysis: the package's digest
+    sha256: str = ""  # sealed, capabilities, record, correction: of that document; analysis: the package's digest
     outcome: str = ""  # record: how the run ended; analysis: the verdict
     invalidity: str = ""
     reason: str = ""  # record: the finer reason; cancelled: why
@@ -70,6 +73,8 @@ class Ledger:
     decisions: dict[str, LedgerEntry] = field(default_factory=dict)  # by the invalid run
     replaces: dict[str, LedgerEntry] = field(default_factory=dict)  # the allowed decisions by the run that follows
     open: dict[str, LedgerEntry] = field(default_factory=dict)  # tickets of runs that did not end yet, in order
+    capabilities: LedgerEntry | None = None
+    corrections: list[LedgerEntry] = field(default_factory=list)
     analyses: list[LedgerEntry] = field(default_factory=list)
     analysable: int = 0  # entries up to the last that is not itself an analysis: what an analysis reads
     scheduled: int = 0  # tickets of scheduled runs, which are given in the order of the schedule
@@ -99,7 +104,12 @@ class Ledger:
             self.analyses.append(entry)
             return
         self.analysable = entry.number
-        if entry.kind in ("sealed", "complete", "cancelled"):
+        if entry.kind == "correction":
+            self.corrections.append(entry)
+            return
+        if entry.kind in ("sealed", "capabilities", "complete", "cancelled"):
+            if getattr(self, entry.kind) is not None:
+                raise InvalidInput(f"{name}: holds a second {entry.kind}.")
             setattr(self, entry.kind, entry)
             return
         place: dict[str, LedgerEntry] = {

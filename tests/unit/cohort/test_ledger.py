@@ -60,3 +60,18 @@ def test_a_page_that_is_missing_changed_or_anothers_is_refused():
 def test_the_same_thing_is_said_once():
     with pytest.raises(InvalidInput, match="second ticket of c-00001"):
         pages(FIRST, [LedgerEntry("ticket", run="c-00001", index=1)])
+
+
+def test_what_is_said_once_of_a_cohort_is_said_once():
+    for kind in ("sealed", "capabilities", "complete"):
+        twice = pages([LedgerEntry(kind, sha256="1" * 64)], [])[:1]
+        ledger = read("c", "uid-c", twice)
+        with pytest.raises(InvalidInput, match=f"second {kind}"):
+            ledger.take(ledger.page([LedgerEntry(kind, sha256="2" * 64)], AT).to_bytes())
+
+
+def test_corrections_are_kept_in_their_order():
+    ledger = read("c", "uid-c", pages(FIRST, [LedgerEntry("correction", run="c-00001", sha256=n * 64) for n in "12"]))
+
+    assert [entry.sha256[0] for entry in ledger.corrections] == ["1", "2"]
+    assert ledger.analysable == 4
