@@ -37,19 +37,20 @@ def kubernetes_version() -> str:
 
 def build_all() -> dict[str, Path]:
     """Every program's path by name. Builds what the cache lacks: about ten minutes on two cores the first time."""
-    programs = {name: _build(name, package) / name for name, package in TOOLS.items()}
-    kubernetes = _build("kubernetes", ".")
+    programs = {name: build(name, package) / name for name, package in TOOLS.items()}
+    kubernetes = build("kubernetes", ".")
     return programs | {name: kubernetes / name for name in KUBERNETES_PROGRAMS}
 
 
-def _go_environment() -> dict[str, str]:
+def go_environment() -> dict[str, str]:
     """Go as it builds everywhere alike; what it downloads and compiles lies in our cache, and can be removed there."""
     kept = {"GOCACHE": str(cache.root() / "go" / "build"), "GOMODCACHE": str(cache.root() / "go" / "modules")}
     return {"CGO_ENABLED": "0", "GOFLAGS": "-modcacherw", **kept}
 
 
-def _build(name: str, package: str) -> Path:
-    source = SOURCES / name
+def build(name: str, package: str, sources: Path = SOURCES) -> Path:
+    """The cache's folder with the program `name`, built if need be from `package` as sources/name/go.sum pins it."""
+    source = sources / name
     version = kubernetes_version()
     flags = "-s -w"
     if name == "kubernetes":
@@ -61,7 +62,7 @@ def _build(name: str, package: str) -> Path:
     def make(target: Path) -> None:
         with step(f"build {name} from the Go module proxy"):
             command = ["go", "build", "-trimpath", "-ldflags", flags, "-o", str(target / name), package]
-            subprocess.run(command, cwd=source, check=True, env=os.environ | _go_environment())
+            subprocess.run(command, cwd=source, check=True, env=os.environ | go_environment())
         if name == "kubernetes":
             for program in KUBERNETES_PROGRAMS:
                 (target / program).symlink_to(name)
