@@ -12,7 +12,7 @@ UV := $(FAIRTRIAL_CACHE)/uv-$(UV_VERSION)/bin/uv
 RUN := $(UV) run --frozen --quiet
 SOURCES := src operator/src gateway/src runner_image/src evaluator_image/src analysis/src
 
-.PHONY: help setup check generate test test-unit test-integration test-e2e up down demo try images bench
+.PHONY: help setup check generate test test-slow test-unit test-integration test-e2e up down demo try images bench
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -53,6 +53,10 @@ test-integration: setup ## against the local cluster's API server and S3
 test-e2e: setup ## real pods on the local cluster
 	$(RUN) python -m local_cluster up
 	$(RUN) pytest tests/e2e
+
+test-slow: setup ## what takes minutes each: a cohort of 100 runs with faults, Kueue, a second S3 server
+	$(RUN) python -m local_cluster up
+	$(RUN) pytest tests -m slow --timeout=3600
 
 up: setup ## start the local cluster and the S3 server
 	$(RUN) python -m local_cluster up
