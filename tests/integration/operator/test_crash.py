@@ -101,7 +101,6 @@ def created_pods(world: Any) -> list[str]:
     return made
 
 
-@pytest.mark.slow
 async def test_dying_at_any_call_changes_nothing(world: Any, kubelet: Any, operators: Any) -> None:
     operator = operators().start()
     undisturbed = await life(world, kubelet, "undisturbed")
