@@ -5,7 +5,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from fairtrial_operator.decide_record import record_of
 from fairtrial_operator.kube import PODS
 from fairtrial_operator.seen import Report
