@@ -3,20 +3,26 @@
 Entries are numbered from 1 without a gap. They lie in pages: all that was new at one moment is one object, whose key is
 the number of its first entry, so that a decision and what follows from it are stored together or not at all, and ten
 thousand runs do not wait for twenty thousand objects one after the other. A page names the SHA-256 of the one before.
+
+All entries together are the leaves of a Merkle tree (RFC 6962). Some of its sizes are checkpoints: their roots are
+signed, so that somebody who keeps one can tell later whether anything before it was changed.
 """
 
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 from fairtrial import documents
+from fairtrial.attest.merkle import Tree
 from fairtrial.errors import InvalidInput
 
 Kind = Literal[
     "sealed", "capabilities", "ticket", "record", "replacement", "lost", "cancelled", "complete", "correction",
     "analysis",
 ]  # fmt: skip
+AFTER_COMPLETE = ("correction", "analysis")  # nothing else may follow a cohort's end
+CHECKPOINT_EVERY = 256  # entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +42,11 @@ class LedgerEntry:
     code: str = ""  # replacement: allowed, or why not
     why: str = ""  # replacement, lost: in a sentence
     counts: dict[str, int] | None = None  # complete: where every run ended
+    found: dict[str, Any] | None = None  # capabilities: what the store was found to do
+
+    def to_json(self) -> dict[str, Any]:
+        """The entry without what is empty, as a page holds it."""
+        return {key: value for key, value in documents.to_json(self).items() if value}
 
 
 @dataclass(frozen=True)
@@ -52,7 +63,7 @@ class LedgerPage:
     def to_bytes(self) -> bytes:
         """The canonical bytes, without what is empty."""
         made = documents.to_json(self)
-        made["entries"] = [{key: value for key, value in one.items() if value} for one in made["entries"]]
+        made["entries"] = [one.to_json() for one in self.entries]
         return documents.dump(made)
 
 
@@ -78,6 +89,8 @@ class Ledger:
     analyses: list[LedgerEntry] = field(default_factory=list)
     analysable: int = 0  # entries up to the last that is not itself an analysis: what an analysis reads
     scheduled: int = 0  # tickets of scheduled runs, which are given in the order of the schedule
+    tree: Tree = field(default_factory=Tree)
+    checkpoints: dict[int, bytes] = field(default_factory=dict)  # sizes whose roots have to be signed, with them
 
     def page(self, entries: Sequence[LedgerEntry], at: str) -> LedgerPage:
         """The next page."""
@@ -92,13 +105,22 @@ class Ledger:
             raise InvalidInput(f"{name}: is of cohort {page.cohort} ({page.uid}).")
         if page.previous_sha256 != self.head:
             raise InvalidInput(f"{name}: follows {page.previous_sha256 or 'nothing'}, not {self.head or 'nothing'}.")
+        before = self.size
         for entry in page.entries:
             if entry.number != self.size + 1:
                 raise InvalidInput(f"{name}: holds entry {entry.number} where {self.size + 1} belongs.")
             self._add(entry, name)
+            self.tree.add(documents.dump(entry.to_json()))
+        milestone = self.size // CHECKPOINT_EVERY > before // CHECKPOINT_EVERY
+        if before == 0 or milestone or self.complete is not None:
+            self.checkpoints[self.size] = self.tree.root()
         self.head = hashlib.sha256(data).hexdigest()
 
     def _add(self, entry: LedgerEntry, name: str) -> None:
+        if self.complete is None and entry.kind == "analysis":
+            raise InvalidInput(f"{name}: holds an analysis before the end.")
+        if self.complete is not None and entry.kind not in (*AFTER_COMPLETE, "complete"):
+            raise InvalidInput(f"{name}: holds a {entry.kind} after the end.")
         self.size = entry.number
         if entry.kind == "analysis":
             self.analyses.append(entry)

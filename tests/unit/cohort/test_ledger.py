@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from fairtrial import documents
+from fairtrial.attest import merkle
 from fairtrial.cohort.ledger import Ledger, LedgerEntry, read
 from fairtrial.errors import InvalidInput
 
@@ -75,3 +77,48 @@ def test_corrections_are_kept_in_their_order():
 
     assert [entry.sha256[0] for entry in ledger.corrections] == ["1", "2"]
     assert ledger.analysable == 4
+
+
+def test_after_the_end_only_corrections_and_analyses_follow():
+    end = [LedgerEntry("complete", counts={"scheduled": 1})]
+    correction = LedgerEntry("correction", run="c-00001", sha256="2" * 64)
+    analysis = LedgerEntry("analysis", sha256="3" * 64, outcome="SUPPORTED")
+
+    made = read("c", "uid-c", pages(FIRST, end, [analysis], [correction]))
+
+    assert [entry.sha256 for entry in (*made.analyses, *made.corrections)] == ["3" * 64, "2" * 64]
+    with pytest.raises(InvalidInput, match="holds a ticket after the end"):
+        pages(FIRST, end, [LedgerEntry("ticket", run="c-00002", index=2)])
+    with pytest.raises(InvalidInput, match="holds an analysis before the end"):
+        pages(FIRST, [analysis])
+
+
+def test_the_first_page_may_say_what_the_store_does():
+    found = {"conditionalPut": True, "objectLock": None, "winners": 1}
+
+    made = read("c", "uid-c", pages([FIRST[0], LedgerEntry("capabilities", sha256="4" * 64, found=found)]))
+
+    assert made.capabilities is not None
+    assert made.capabilities.found == found
+    with pytest.raises(InvalidInput, match="second capabilities"):
+        pages(FIRST, [made.capabilities], [made.capabilities])
+
+
+def test_a_checkpoint_is_due_at_the_seal_every_256_entries_at_the_end_and_ever_after():
+    def tickets(first: int, last: int) -> list[LedgerEntry]:
+        return [LedgerEntry("ticket", run=f"c-{index:05d}", index=index) for index in range(first, last + 1)]
+
+    groups = [
+        [LedgerEntry("sealed", sha256="1" * 64), *tickets(1, 2)],
+        tickets(3, 254),  # 255 entries
+        tickets(255, 256),  # 257
+        tickets(257, 400),
+        [LedgerEntry("complete", counts={"scheduled": 400})],
+        [LedgerEntry("correction", sha256="2" * 64)],
+        [LedgerEntry("analysis", sha256="3" * 64)],
+    ]
+
+    stored = pages(*groups)
+
+    leaves = [documents.dump(entry) for page in stored for entry in json.loads(page)["entries"]]
+    assert read("c", "uid-c", stored).checkpoints == merkle.prefix_roots(leaves, [3, 257, 402, 403, 404])
