@@ -17,7 +17,7 @@ from fairtrial.evidence.value import Value
 NOT_RECORDED = "not recorded"
 _VALID = ("passed", "failed")
 # What must be equal in a block, and the declared aspect that explains a difference.
-_EXPLAINED_BY = {"initialState": "fixture", "model": "model"}
+EXPLAINED_BY = {"initialState": "fixture", "model": "model"}
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def comparability(spec: BenchmarkCohortSpec, records: Iterable[Record]) -> list[
     """What differs that must be equal, block by block."""
     declared = {confounder.aspect for confounder in spec.constitution.confounders}
     valid = [Observed.of(record) for record in records if record.classification.outcome in _VALID]
-    return findings(valid, ignored={what for what, aspect in _EXPLAINED_BY.items() if aspect in declared})
+    return findings(valid, ignored={what for what, aspect in EXPLAINED_BY.items() if aspect in declared})
 
 
 def findings(runs: Iterable[Observed], *, ignored: Iterable[str] = ()) -> list[Finding]:
