@@ -7,7 +7,7 @@ the truth is known; everything else is made by the same code that makes real rec
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from fairtrial import documents
@@ -135,9 +135,8 @@ def example(
     append(LedgerEntry("sealed", sha256=digest))
     names = {task.name: number for number, task in enumerate(sorted(cohort.spec.tasks, key=lambda one: one.name), 1)}
     for entry in schedule_of(cohort).entries:
-        made = list(
-            _chain(cohort, entry, digest, lambda a, e=entry: story(names[e.task], e.candidate, e.repetition, a))
-        )  # type: ignore[misc]
+        came = partial(story, names[entry.task], entry.candidate, entry.repetition)
+        made = list(_chain(cohort, entry, digest, came))
         for _, data, said in made:
             store.put(layout.run(NAMESPACE, said.run, said.uid, cohort.metadata.name).record(), data)
         append(*(one for entries, _, _ in made for one in entries))
@@ -269,7 +268,7 @@ def record_of(
         "cohort": cohort.metadata.name, "preregistrationSha256": preregistration, "scheduleIndex": entry.index,
     }  # fmt: skip
     if before is not None:
-        raw["lineage"]["replaces"] = {"name": before.run, "uid": before.uid, "recordSha256": before.sha256}
+        raw["lineage"]["replaces"] = {"name": before.run, "uid": before.uid}
     raw["timings"]["timestamps"]["agentStarted"] = _at(60 * entry.index)
     raw["pods"]["agent"]["node"] = came.node
     raw["interaction"]["wallMs"] = _measured(1000 * came.seconds)
