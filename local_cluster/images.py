@@ -21,7 +21,13 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 PREFIX = "localhost/fairtrial"
 BASE = f"{PREFIX}/debian-python:base"
 # Image name: the folder of the part. Their context is the repository, since they all use what is in src/.
-PARTS = {"operator": "operator", "gateway": "gateway", "runner": "runner_image", "evaluator": "evaluator_image"}
+PARTS = {
+    "operator": "operator",
+    "gateway": "gateway",
+    "runner": "runner_image",
+    "evaluator": "evaluator_image",
+    "analysis": "analysis",
+}
 # Example images that take long to build, so only those who ask for them wait: agents, and the model that they talk to.
 AGENTS = REPOSITORY / "examples" / "agents"
 AGENT_BASE = "python"  # an example image: what the tasks that agents are tried on need

@@ -15,7 +15,7 @@ SYSTEM_NAMESPACE = "fairtrial-system"
 RUN_NAMESPACE = "fairtrial-demo"
 RELEASE = "fairtrial"
 STORE_SECRET = "fairtrial-store"
-OUR_IMAGES = ("operator", "gateway", "runner", "evaluator")
+OUR_IMAGES = ("operator", "gateway", "runner", "evaluator", "analysis")
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ securityContext:
   capabilities: { drop: [ALL] }
 {{- end }}
 
-{{/* The store, told alike to the two parts that may touch it. */}}
+{{/* The store, told alike to the three parts that may touch it. */}}
 {{- define "fairtrial.storeEnv" -}}
 - { name: FAIRTRIAL_S3_ENDPOINT, value: {{ .Values.store.endpoint | quote }} }
 - { name: FAIRTRIAL_S3_BUCKET, value: {{ .Values.store.bucket | quote }} }

@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 import yaml
+from fairtrial_analysis.__main__ import EXIT_REFUSED
 from fairtrial_gateway.models.settings import ModelSettings
 from fairtrial_gateway.models.tools import servers_of
 from fairtrial_gateway.settings import Settings
+from fairtrial_operator import settings as operator_settings
 
 from local_cluster import binaries
 
@@ -19,7 +21,8 @@ CHART = Path(__file__).parents[3] / "charts" / "fairtrial"
 DIGEST = "sha256:" + "a" * 64
 VALUES: dict[str, Any] = {
     "images": {
-        name: f"registry.example.org/{name}@{DIGEST}" for name in ("operator", "gateway", "runner", "evaluator")
+        name: f"registry.example.org/{name}@{DIGEST}"
+        for name in ("operator", "gateway", "runner", "evaluator", "analysis")
     },
     "store": {"endpoint": "https://s3.example.org", "bucket": "evidence", "existingSecret": "store"},
 }
@@ -52,7 +55,15 @@ def of_kind(objects: list[Object], kind: str) -> list[Object]:
 
 
 def pod_specs(objects: list[Object]) -> dict[str, Object]:
-    return {d["metadata"]["name"]: d["spec"]["template"]["spec"] for d in of_kind(objects, "Deployment")}
+    parts = [*of_kind(objects, "Deployment"), analysis_job(objects)]
+    return {part["metadata"].get("name", "analysis"): part["spec"]["template"]["spec"] for part in parts}
+
+
+def analysis_job(objects: list[Object]) -> Object:
+    """The Job that the operator is given."""
+    (found,) = [o for o in of_kind(objects, "ConfigMap") if o["metadata"]["name"] == "fairtrial-analysis"]
+    job: Object = json.loads(found["data"]["job.json"])
+    return job
 
 
 def rules(objects: list[Object], name: str) -> list[Object]:
@@ -78,7 +89,7 @@ def test_every_pod_meets_pod_security_restricted(objects: list[Object]) -> None:
 
 
 def test_every_image_is_a_digest(objects: list[Object]) -> None:
-    images = [c["image"] for spec in pod_specs(objects).values() for c in spec["containers"]]
+    images = [c["image"] for name, spec in pod_specs(objects).items() if name != "analysis" for c in spec["containers"]]
     assert images and all(image.endswith(DIGEST) for image in images)
 
 
@@ -221,7 +232,7 @@ def test_the_crds_are_the_generated_ones_and_outlive_an_uninstall(objects: list[
         assert crd["spec"] == source[name]["spec"]
 
 
-def test_store_credentials_come_from_a_secret_and_reach_two_parts_only(objects: list[Object]) -> None:
+def test_store_credentials_come_from_a_secret_and_reach_three_parts_only(objects: list[Object]) -> None:
     holders = {
         name
         for name, spec in pod_specs(objects).items()
@@ -229,7 +240,89 @@ def test_store_credentials_come_from_a_secret_and_reach_two_parts_only(objects: 
         for variable in container.get("env", [])
         if variable["name"] == "AWS_SECRET_ACCESS_KEY"
     }
-    assert holders == {"fairtrial-operator", "fairtrial-gateway"}
+    assert holders == {"fairtrial-operator", "fairtrial-gateway", "analysis"}
+
+
+# --- the analysis -----------------------------------------------------------------------------------------------------
+def test_the_analysis_has_an_account_of_its_own_without_a_token_or_a_right(objects: list[Object]) -> None:
+    spec = pod_specs(objects)["analysis"]
+    assert (spec["serviceAccountName"], spec["automountServiceAccountToken"]) == ("fairtrial-analysis", False)
+    (account,) = [o for o in of_kind(objects, "ServiceAccount") if o["metadata"]["name"] == "fairtrial-analysis"]
+    assert account["automountServiceAccountToken"] is False
+    bindings = of_kind(objects, "ClusterRoleBinding") + of_kind(objects, "RoleBinding")
+    assert "fairtrial-analysis" not in {subject["name"] for binding in bindings for subject in binding["subjects"]}
+
+
+def test_the_operator_makes_and_removes_jobs_in_its_own_namespace_only(objects: list[Object]) -> None:
+    for kind in ("ClusterRole", "Role"):
+        found = [(o, r) for o in of_kind(objects, kind) for r in o["rules"] if "jobs" in r["resources"]]
+        assert [(o["metadata"]["name"], r["verbs"]) for o, r in found] == (
+            [("fairtrial-operator", ["get", "create", "delete"])] if kind == "Role" else []
+        )
+
+
+def test_the_operator_is_given_the_job_and_the_images_that_may_analyse(
+    template: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    older = f"registry.example.org/older@{DIGEST}"
+    made = [o for o in yaml.safe_load_all(template(changed("analysis.images", [older])).stdout) if o]
+    spec = pod_specs(made)["fairtrial-operator"]
+    env = {one["name"]: one.get("value", "") for one in spec["containers"][0]["env"]}
+    assert env["FAIRTRIAL_ANALYSIS_JOB"] == "/etc/fairtrial/analysis/job.json"
+    assert {"name": "analysis", "configMap": {"name": "fairtrial-analysis"}} in spec["volumes"]
+    (tmp_path / "job.json").write_text(json.dumps(analysis_job(made)))
+    needed = {"FAIRTRIAL_NAMESPACE": "system", "FAIRTRIAL_ANALYSIS_JOB": str(tmp_path / "job.json")}
+
+    settings = operator_settings.load(env | needed).analysis
+
+    assert settings is not None
+    assert settings.images == {older, VALUES["images"]["analysis"]}
+    assert settings.job["metadata"]["namespace"] == "system"
+
+
+def test_an_analysis_that_was_refused_is_not_repeated_and_one_that_was_disturbed_is(objects: list[Object]) -> None:
+    spec = analysis_job(objects)["spec"]
+    rules = {rule["action"]: rule for rule in spec["podFailurePolicy"]["rules"]}
+    assert rules["FailJob"]["onExitCodes"]["values"] == [EXIT_REFUSED]
+    assert rules["Ignore"]["onPodConditions"] == [{"type": "DisruptionTarget", "status": "True"}]
+    assert spec["template"]["spec"]["restartPolicy"] == "Never"
+    assert (spec["backoffLimit"], spec["activeDeadlineSeconds"]) == (4, 7200)
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "egress"),
+    [
+        (
+            "http://198.18.0.1:9000",
+            [{"ports": [{"port": 9000, "protocol": "TCP"}], "to": [{"ipBlock": {"cidr": "198.18.0.1/32"}}]}],
+        ),
+        (
+            "https://s3.example.org",
+            [
+                {"ports": [{"port": 443, "protocol": "TCP"}]},
+                {"ports": [{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}]},
+            ],
+        ),
+    ],
+)
+def test_an_analysis_reaches_the_store_and_nothing_reaches_it(
+    template: Callable[..., subprocess.CompletedProcess[str]], endpoint: str, egress: list[Object]
+) -> None:
+    made = [o for o in yaml.safe_load_all(template(changed("store.endpoint", endpoint)).stdout) if o]
+    (policy,) = [p for p in of_kind(made, "NetworkPolicy") if p["metadata"]["name"] == "fairtrial-analysis"]
+    labels = analysis_job(made)["spec"]["template"]["metadata"]["labels"]
+    assert policy["spec"]["podSelector"]["matchLabels"].items() <= labels.items()
+    assert (policy["spec"]["ingress"], policy["spec"]["egress"]) == ([], egress)
+    assert policy["spec"]["policyTypes"] == ["Ingress", "Egress"]
+
+
+def test_where_an_analysis_may_go_is_said_by_the_administrator(
+    template: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    rule = {"to": [{"ipBlock": {"cidr": "203.0.113.0/24"}}], "ports": [{"port": 443, "protocol": "TCP"}]}
+    made = [o for o in yaml.safe_load_all(template(changed("networkPolicy.analysisEgress", [rule])).stdout) if o]
+    (policy,) = [p for p in of_kind(made, "NetworkPolicy") if p["metadata"]["name"] == "fairtrial-analysis"]
+    assert policy["spec"]["egress"] == [rule]
 
 
 def changed(path: str, value: Any) -> dict[str, Any]:
@@ -262,6 +355,11 @@ def changed(path: str, value: Any) -> dict[str, Any]:
         ("gateway.toolServers", {"Search": "http://example.org"}),
         ("gateway.providerSecrets", [{"namespace": "a"}]),
         ("gateway.providerSecrets", [{"namespace": "a", "name": "*"}]),
+        ("images.analysis", "registry.example.org/analysis:latest"),
+        ("analysis.images", ["registry.example.org/analysis:latest"]),
+        ("analysis.retries", -1),
+        ("analysis.deadlineSeconds", 5),
+        ("analysis.tmpSize", "2GB"),
         ("isolation.probes", [{"name": "x", "kind": "icmp", "host": "h", "port": 1}]),
         ("isolation.probes", [{"name": "x", "kind": "tcp", "host": "hh", "port": 70000}]),
     ],
