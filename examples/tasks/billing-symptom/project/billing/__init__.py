@@ -1,0 +1,1 @@
+"""Subscriptions that are due once a month."""

@@ -1,0 +1,1 @@
+"""Takes messages, and delivers them."""
