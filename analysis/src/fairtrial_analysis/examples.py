@@ -190,7 +190,15 @@ def cohort_of(tasks: int = 10, repetitions: int = 5, **spec: Any) -> BenchmarkCo
 
 def preregistration_of(cohort: BenchmarkCohort) -> bytes:
     """What sealing it stores."""
-    tasks = {task.name: make_task(task.name, namespace=NAMESPACE) for task in cohort.spec.tasks}
+    tasks = {
+        task.name: make_task(
+            task.name,
+            namespace=NAMESPACE,
+            publicArchive={"sha256": task.public_sha256, "size": 10240},
+            sealedArchive={"sha256": task.sealed_sha256, "size": 10240},
+        )
+        for task in cohort.spec.tasks
+    }
     found = Found(tasks, make_resource_class(), {"provider": ModelProvider.model_validate(_PROVIDER)})
     return to_bytes(document(cohort, found))
 
