@@ -17,14 +17,12 @@ from fairtrial.cohort.ledger import Ledger, LedgerEntry
 from fairtrial.cohort.preregistration import Found, document, to_bytes
 from fairtrial.cohort.schedule import Entry, replacement_name, schedule_of
 from fairtrial.evidence.correction import Correction
-from fairtrial.evidence.layout import Layout
+from fairtrial.evidence.layout import Layout, sha256
 from fairtrial.evidence.memory import MemoryStore
 from fairtrial.evidence.record import assemble
 from fairtrial.testing import (
     CANDIDATE_IMAGE,
     COHORT_UID,
-    PUBLIC_SHA256,
-    SEALED_SHA256,
     agent_report,
     check_result,
     confirmatory,
@@ -133,6 +131,8 @@ def example(
         ledger.take(data)
 
     append(LedgerEntry("sealed", sha256=digest))
+    for task in cohort.spec.tasks:
+        store.put(layout.public_archive(task.public_sha256), archive_of(task.name, "public"))
     names = {task.name: number for number, task in enumerate(sorted(cohort.spec.tasks, key=lambda one: one.name), 1)}
     for entry in schedule_of(cohort).entries:
         came = partial(story, names[entry.task], entry.candidate, entry.repetition)
@@ -170,8 +170,8 @@ def cohort_of(tasks: int = 10, repetitions: int = 5, **spec: Any) -> BenchmarkCo
         "tasks": [
             {
                 "name": f"task-{number:02}",
-                "publicSha256": PUBLIC_SHA256,
-                "sealedSha256": SEALED_SHA256,
+                "publicSha256": sha256(archive_of(f"task-{number:02}", "public")),
+                "sealedSha256": sha256(archive_of(f"task-{number:02}", "sealed")),
                 "category": CATEGORIES[(number - 1) % len(CATEGORIES)],
             }
             for number in range(1, tasks + 1)
@@ -186,6 +186,11 @@ def cohort_of(tasks: int = 10, repetitions: int = 5, **spec: Any) -> BenchmarkCo
         "analysis": {"version": "0.1.0", "image": CANDIDATE_IMAGE, "seed": 20260723},
     }
     return make_cohort(NAME, namespace=NAMESPACE, metadata={"uid": COHORT_UID}, **good | spec)
+
+
+def archive_of(task: str, kind: str) -> bytes:
+    """A task's `public` or `sealed` archive: nobody opens it here, it only has to have a digest."""
+    return f"The {kind} archive of {task}.\n".encode()
 
 
 def preregistration_of(cohort: BenchmarkCohort) -> bytes:
