@@ -6,6 +6,7 @@ import random
 import signal
 import sys
 from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any
 
@@ -198,6 +199,9 @@ async def main() -> int:
     except FairtrialError as error:
         log.critical("%s", error)
         return EXIT_CONFIGURATION
+    # Python's own choice is a few threads per core, but what these do is wait for the store.
+    threads = ThreadPoolExecutor(settings.workers, thread_name_prefix="store")
+    asyncio.get_running_loop().set_default_executor(threads)
     kube = await Kube.connect()
     try:
         return await Operator(kube, store, await surroundings.look_up(kube, settings)).run()

@@ -4,7 +4,7 @@ Resource versions are compared as numbers, which Kubernetes 1.35 made official a
 version never replaces a newer one, so a late event cannot undo what the operator itself wrote.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 Object = dict[str, Any]
@@ -28,11 +28,18 @@ def version_of(obj: Object) -> int:
     return int(text) if text.isdecimal() else 0
 
 
-class Cache:
-    """Objects of one kind by key. Field management, the largest part of an object, is dropped."""
+def without_managers(obj: Object) -> Object:
+    """The object without its field management, which is the largest part of most and which nobody here reads."""
+    obj["metadata"].pop("managedFields", None)
+    return obj
 
-    def __init__(self) -> None:
+
+class Cache:
+    """Objects of one kind by key, each as `slim` leaves it: tens of thousands of pods are held only as far as read."""
+
+    def __init__(self, slim: Callable[[Object], Object] = without_managers) -> None:
         self._objects: dict[Key, Object] = {}
+        self.slim = slim
 
     def __len__(self) -> int:
         return len(self._objects)
@@ -50,8 +57,7 @@ class Cache:
         known = self._objects.get(key)
         if known is not None and version_of(known) >= version_of(obj):
             return False
-        obj["metadata"].pop("managedFields", None)
-        self._objects[key] = obj
+        self._objects[key] = self.slim(obj)
         return True
 
     def drop(self, obj: Object) -> bool:

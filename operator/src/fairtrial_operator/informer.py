@@ -104,4 +104,4 @@ class Informer:
         """Items of a list lack what the list says once for all."""
         obj.setdefault("apiVersion", self._resource.api_version)
         obj.setdefault("kind", self._resource.kind)
-        return obj
+        return self.cache.slim(obj)  # at once: a list of all pods must not be in memory whole

@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 import aiohttp
 from kubernetes.aio.client import ApiClient, Configuration
 from kubernetes.aio.config import ConfigException, load_incluster_config, load_kube_config
+from pydantic_core import from_json
 
 from fairtrial import names
 from fairtrial.errors import FairtrialError
@@ -157,7 +158,7 @@ class Kube:
             async for chunk in response.content.iter_any():
                 *lines, rest = (rest + chunk).split(b"\n")
                 for line in lines:
-                    yield json.loads(line)
+                    yield from_json(line)
         except (aiohttp.ClientError, TimeoutError) as error:
             raise ApiUnavailable(0, "WatchCut", repr(error)) from error
         finally:
@@ -243,7 +244,7 @@ class Kube:
             except (aiohttp.ClientError, TimeoutError, OSError) as cause:
                 raise ApiUnavailable(0, "NoAnswer", f"{verb} {path}: {cause!r}") from cause
             if response.status < 400:  # noqa: PLR2004 — HTTP's own number
-                result: Object = json.loads(data)
+                result: Object = from_json(data)
                 return result
             error = _error(response.status, response.headers, data)
             if not isinstance(error, ApiUnavailable) or error.retry_after is None:

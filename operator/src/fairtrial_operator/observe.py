@@ -47,6 +47,7 @@ class Observer:
         self._kube, self._store, self._layout = kube, store, layout
         self._state, self._settings = state, settings
         self._surroundings = Surroundings(kube, settings)
+        self._parsed: dict[tuple[str, Key], tuple[Object, Model]] = {}
 
     async def observe(self, run: BenchmarkRun, raw: Object, notes: Notes, now: datetime) -> Seen:
         """Everything that `decide` needs to know about this run now."""
@@ -124,7 +125,15 @@ class Observer:
     async def find(self, kind: type[M], resource: Resource, cache: Cache, key: Key) -> M | None:
         """An object that something refers to, or None."""
         raw = await self._raw(resource, cache, key)
-        return parse(kind, raw, name=f"{resource.kind} {key.name}") if raw is not None else None
+        if raw is None:
+            self._parsed.pop((resource.kind, key), None)
+            return None
+        known = self._parsed.get((resource.kind, key))
+        if known is not None and known[0] is raw and isinstance(known[1], kind):
+            return known[1]  # thousands of runs ask for the same few
+        made = parse(kind, raw, name=f"{resource.kind} {key.name}")
+        self._parsed[resource.kind, key] = (raw, made)
+        return made
 
     async def _raw(self, resource: Resource, cache: Cache, key: Key) -> Object | None:
         """From the cache; absence is believed only from the API server, since a watch may lag or not have begun."""

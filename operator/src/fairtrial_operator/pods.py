@@ -18,6 +18,7 @@ FINAL_WAITING = frozenset({"InvalidImageName", "ErrImageNeverPull", "CreateConta
 PULL_WAITING = frozenset({"ErrImagePull", "ImagePullBackOff", "ImageInspectError", "RegistryUnavailable"})
 # Kueue says in a condition why it stops a pod, and deletes it. What is no preemption may be a person's doing.
 _KUEUE_PREEMPTED = "WorkloadEvictedDueToPreempted"
+_UNREAD = frozenset({"managedFields", "annotations", "generateName", "selfLink"})
 NODE_PATIENCE_SECONDS = 30  # past the end of a deleted pod's grace, before its node is asked for
 
 
@@ -38,6 +39,13 @@ class Held:
     def pull(self) -> bool:
         """Whether it is an image that does not come."""
         return self.reason in PULL_WAITING
+
+
+def slim(pod: Object) -> Object:
+    """The pod as far as this page reads it: of its spec, by far the largest part, only the node."""
+    metadata = {key: value for key, value in pod["metadata"].items() if key not in _UNREAD}
+    node_name = (pod.get("spec") or {}).get("nodeName")
+    return pod | {"metadata": metadata, "spec": {"nodeName": node_name} if node_name else {}}
 
 
 def uid(pod: Object) -> str:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from fairtrial import names
 from fairtrial.api import BenchmarkRun, is_true
 from fairtrial.api.conditions import ACCEPTED
+from fairtrial_operator import pods
 from fairtrial_operator.cache import Cache, Key, Object, key_of
 from fairtrial_operator.cohorts.book import Book
 from fairtrial_operator.cohorts.members import Members, Owner
@@ -52,7 +53,7 @@ class State:
     classes: Cache = field(default_factory=Cache)
     providers: Cache = field(default_factory=Cache)
     cohorts: Cache = field(default_factory=Cache)
-    pods: Cache = field(default_factory=Cache)
+    pods: Cache = field(default_factory=lambda: Cache(pods.slim))
     namespaces: Cache = field(default_factory=Cache)
     policies: Cache = field(default_factory=Cache)
     accounts: set[str] = field(default_factory=set)  # namespaces whose service account is known to be there
@@ -78,6 +79,10 @@ class State:
         news = self.runs.put(_stub(obj) if finished(obj) else obj)
         if news:
             self._cohort_due(self.members.put(obj))
+        if news and finished(obj):
+            namespace, name = key_of(obj)
+            for pod in (names.agent_pod(name), names.evaluator_pod(name)):
+                self.pods.forget(Key(namespace, pod))
         return news
 
     def forget_run(self, key: Key) -> None:
@@ -133,9 +138,14 @@ class State:
             if self.cohorts.get(cohort) is not None:
                 self.queue.add(cohort_key(cohort))
             return
-        run = labels.get(names.RUN_LABEL) or key.name.rpartition("-")[0]
-        if self.runs.get(Key(key.namespace, run)) is not None:
-            self.queue.add(WorkKey(RUN, key.namespace, run))
+        name = labels.get(names.RUN_LABEL) or key.name.rpartition("-")[0]
+        run = self.runs.get(Key(key.namespace, name))
+        if run is None:
+            return
+        if finished(run):
+            self.pods.forget(key)  # nobody asks for it any more, and its run stays for days
+        else:
+            self.queue.add(WorkKey(RUN, key.namespace, name))
 
     def referenced_changed(self, kind: str, key: Key) -> None:
         """Make those runs due that wait for this object."""

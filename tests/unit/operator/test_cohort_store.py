@@ -15,6 +15,7 @@ from fairtrial_operator.kube import AlreadyExists, Forbidden, NotFound
 from fairtrial_operator.state import State
 from fairtrial_operator.workqueue import WorkQueue
 
+from fairtrial import names
 from fairtrial.api import BenchmarkCohort
 from fairtrial.cohort import preregistration
 from fairtrial.cohort.ledger import Ledger, LedgerEntry
@@ -165,6 +166,15 @@ def test_a_ledger_with_a_page_of_somebody_else_is_broken(monkeypatch: pytest.Mon
 
 
 # --- runs -------------------------------------------------------------------------------------------------------------
+def test_a_run_is_held_from_the_moment_of_its_creation() -> None:
+    world, cohort = World(), sealed()
+    world.book(cohort, TICKET)
+
+    world.apply(cohort, CreateRuns([body(cohort)]))
+
+    assert world.kube.runs[FIRST]["metadata"]["finalizers"] == [names.RUN_FINALIZER]
+
+
 def test_a_run_that_is_there_already_is_adopted_if_it_is_the_one_of_the_ticket() -> None:
     world, cohort = World(), sealed()
     book = world.book(cohort, TICKET)

@@ -1,8 +1,9 @@
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from typing import Any
 
 import pytest
+from fairtrial_operator import pods
 from fairtrial_operator.cache import Cache, Key
 from fairtrial_operator.informer import Informer
 from fairtrial_operator.kube import PODS, ApiUnavailable, Expired, Resource
@@ -184,3 +185,19 @@ def test_managed_fields_are_not_kept() -> None:
     cache.put(obj)
 
     assert "managedFields" not in next(iter(cache))["metadata"]
+
+
+async def test_a_list_of_thousands_is_never_in_memory_whole(api: ScriptedApi) -> None:
+    api.pages = [page(10, pod("a", 3) | {"spec": {"volumes": ["x"]}}, token="more"), page(10)]
+    lists: list[Object] = []
+
+    class Watched(Cache):
+        def replace(self, objects: Iterable[Object], version: int) -> set[Key]:
+            lists.extend(objects)
+            return super().replace(lists, version)
+
+    informer = Informer(api, PODS, changed=lambda *_: None, cache=Watched(pods.slim))  # type: ignore[arg-type]
+
+    await run_until(informer, api, 1)
+
+    assert lists[0]["spec"] == {}

@@ -63,6 +63,37 @@ def test_a_pod_makes_its_run_due_even_when_only_its_name_is_left() -> None:
     assert known.queue.depth == 1
 
 
+def pod(name: str, version: int) -> dict[str, Any]:
+    metadata = {"namespace": "trials", "name": name, "uid": name, "resourceVersion": str(version)}
+    return {"metadata": metadata, "spec": {"nodeName": "n", "volumes": ["x" * 100]}, "status": {"phase": "Running"}}
+
+
+def test_of_a_pod_is_kept_what_is_read() -> None:
+    known = state()
+    known.pods.put(pod("run-1-agent", 3))
+
+    kept = known.pods.get(Key("trials", "run-1-agent"))
+    assert kept is not None
+    assert kept["spec"] == {"nodeName": "n"}
+    assert kept["status"] == {"phase": "Running"}
+
+
+def test_pods_of_a_finished_run_are_forgotten_whichever_news_comes_first() -> None:
+    known, key = state(), Key("trials", "run-1-agent")
+    known.run_changed(raw(5))
+    known.pods.put(pod("run-1-agent", 3))
+    known.pods.put(pod("run-10-agent", 3))
+
+    known.run_changed(raw(6, held=False) | {"status": {"record": {"uri": "s3://b/k", "sha256": "0" * 64}}})
+    assert known.pods.get(key) is None
+
+    known.pods.put(pod("run-1-agent", 4))
+    known.pod_changed(key, pod("run-1-agent", 4))
+
+    assert known.pods.get(key) is None
+    assert known.pods.get(Key("trials", "run-10-agent")) is not None
+
+
 def test_whoever_waits_for_a_task_is_woken_by_it_alone() -> None:
     known = state()
     known.wait_for_references(make_run())

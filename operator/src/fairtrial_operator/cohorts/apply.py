@@ -14,6 +14,7 @@ from fairtrial.cohort.ledger import LedgerEntry
 from fairtrial.errors import Conflict, FairtrialError, InvalidInput
 from fairtrial.evidence.layout import uri
 from fairtrial.evidence.objects import ObjectStore
+from fairtrial.names import RUN_FINALIZER
 from fairtrial_operator import metrics
 from fairtrial_operator.cache import Key, key_of
 from fairtrial_operator.cohorts.book import Book
@@ -150,7 +151,9 @@ class CohortApplier:
     async def _create(self, cohort: BenchmarkCohort, book: Book, body: Object, notes: CohortNotes) -> None:
         name = body["metadata"]["name"]
         try:
-            made = await self._kube.create(RUNS, body)
+            # Held from its first moment: a write less than to add the finalizer afterwards.
+            held = body | {"metadata": body["metadata"] | {"finalizers": [RUN_FINALIZER]}}
+            made = await self._kube.create(RUNS, held)
             metrics.COHORT_RUNS_CREATED.inc()
         except AlreadyExists:
             found = await self._existing(cohort, book, body, notes)
