@@ -1,0 +1,133 @@
+"""Reads what a package needs besides what was analysed: statements, checkpoints, time-stamps, and the lists of calls.
+
+All are small. Artifacts are not read: size and hash of each are in the record, or in the run's list of calls.
+"""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fairtrial import documents
+from fairtrial.errors import FairtrialError, NotStored
+from fairtrial.evidence import package_paths as paths
+from fairtrial.evidence.objects import ObjectStore
+from fairtrial.evidence.package_paths import PackageLayout
+from fairtrial_analysis.package.listing import File, Listing, Packed
+from fairtrial_analysis.package.noting import Noting
+from fairtrial_analysis.package.runs import (
+    CALLS_FILE,
+    EVALUATION_STATEMENT,
+    RECORD_STATEMENT,
+    RunFiles,
+    files_of,
+)
+
+READERS = 16
+DOCUMENT_MAX = 64 * 1024 * 1024
+SIGNATURES = ("preregistration.sigstore.json", "preregistration.study.sigstore.json", "preregistration.tsr")
+SHOWN = 5
+
+
+class PackageRefused(FairtrialError):
+    """A package that may not be published, or that nobody could fetch."""
+
+    reason = "PackageRefused"
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """The files of a package where they lie before there is one: in the store, each under its own key."""
+
+    store: ObjectStore
+    keys: PackageLayout
+
+    def read(self, path: str) -> bytes | None:
+        """A small document by its path below `data/`, or None."""
+        try:
+            return self.store.get(self._key(path), limit=DOCUMENT_MAX)
+        except NotStored:
+            return None
+
+    def size(self, path: str) -> int | None:
+        """Bytes of a file that is not read, or None if there is no such file."""
+        found = self.store.head(self._key(path))
+        return None if found is None else found.size
+
+    def _key(self, path: str) -> str:
+        key = self.keys.key(path)
+        assert key is not None, f"{path} is stored with the package"
+        return key
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """Every payload file that lies in the store anyway, and what is held back."""
+
+    listing: Listing
+    withheld: tuple[File, ...]
+
+
+def gather(noting: Noting, shelf: Shelf, preregistration: dict[str, Any], *, withhold: bool = False) -> Gathered:
+    """List everything that a package holds. What holds credentials is refused, or held back if `withhold` says so."""
+    files = dict(noting.files)
+    listing, withheld = Listing(), list[File]()
+    flagged = list[str]()
+    with ThreadPoolExecutor(READERS) as pool:
+        wanted = [path for path in _cohort_documents(noting) if path not in files]
+        for path, data in zip(wanted, pool.map(shelf.read, wanted), strict=True):
+            if data is not None:
+                files[path] = File.of(path, data)
+        for run, (held, listed) in zip(
+            noting.runs, pool.map(lambda run: _run(shelf, noting, run), noting.runs), strict=True
+        ):
+            listing.add_run(run, listed)
+            withheld += held.withheld
+            if held.withheld:
+                flagged.append(f"{run} (calls that nobody scanned)" if held.unscanned else run)
+    if flagged and not withhold:
+        raise PackageRefused(
+            f"A provider's credential was found, or not looked for, in files of {len(flagged)} runs: {_some(flagged)}.",
+            next_move="Renew the credential, and ask for a package that withholds those files.",
+        )
+    listing.add(*files.values(), *_archives(shelf, preregistration))
+    return Gathered(listing, tuple(sorted(withheld)))
+
+
+def _cohort_documents(noting: Noting) -> Iterator[str]:
+    yield from SIGNATURES
+    for size in sorted(noting.ledger.checkpoints):
+        yield paths.checkpoint(size)
+        yield f"{paths.checkpoint(size)}.tsr"
+
+
+def _run(shelf: Shelf, noting: Noting, run: str) -> tuple[RunFiles, Packed]:
+    """What is held back of a run, and what is listed; the latter packed here, lest results pile up before they are."""
+    listed = noting.recorded(run)
+    has_calls = any(file.path == paths.run_file(run, CALLS_FILE) for file in listed.files)
+    wanted = (RECORD_STATEMENT, EVALUATION_STATEMENT, *((CALLS_FILE,) if has_calls else ()))
+    read = {name: shelf.read(paths.run_file(run, name)) for name in wanted}
+    try:
+        found = files_of(run, listed, {name: data for name, data in read.items() if data is not None})
+    except FairtrialError as error:
+        raise PackageRefused(f"The list of calls of run {run} can't be read: {error}") from error
+    return replace(found, files=()), Packed.of(found.files)
+
+
+def _archives(shelf: Shelf, preregistration: dict[str, Any]) -> Iterator[File]:
+    """The tasks' public archives, which are known by their digests."""
+    tasks = documents.from_json(dict[str, dict[str, Any]], preregistration["resolved"]["tasks"], "resolved.tasks")
+    for digest in sorted({str(task["publicSha256"]) for task in tasks.values()}):
+        path = f"tasks/sha256/{digest}"
+        size = shelf.size(path)
+        if size is None:
+            raise PackageRefused(
+                f"The public archive {digest} of a task is not in the store.",
+                next_move="Push that version of the task again: fairtrial task push.",
+            )
+        yield File(path, size, digest)
+
+
+def _some(names: list[str]) -> str:
+    more = len(names) - SHOWN
+    return ", ".join(names[:SHOWN]) + (f" and {more} more" if more > 0 else "")
