@@ -36,7 +36,10 @@ from fairtrial.testing import (
 from fairtrial.usage.calls import ModelCalls
 from fairtrial.usage.counters import Counters, Total
 from fairtrial.usage.money import Cost
+from fairtrial_analysis.load.results import load
 from fairtrial_analysis.load.source import StoreSource
+from fairtrial_analysis.report.compute import Made, compute
+from fairtrial_analysis.report.model import Report
 from fairtrial_analysis.rule.shipped import paired_rule
 
 JsonObject = dict[str, Any]
@@ -383,3 +386,8 @@ def _put(raw: JsonObject, path: list[str], value: Any) -> None:
 def _uuid(label: str) -> str:
     text = hashlib.sha256(label.encode()).hexdigest()
     return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-8{text[17:20]}-{text[20:32]}"
+
+
+def example_report(**changes: Any) -> Report:
+    """The report of `example(**changes)`."""
+    return compute(load(example(**changes).source()), Made("0.1.0", CANDIDATE_IMAGE, "development"))

@@ -8,39 +8,23 @@ few records at a time.
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
-from fairtrial.cohort.comparability import EXPLAINED_BY, Finding, findings
+from fairtrial.cohort.comparability import EXPLAINED_BY, findings
 from fairtrial.cohort.ledger import Ledger, LedgerEntry
 from fairtrial.cohort.schedule import Entry
 from fairtrial.evidence.correction import Correction
 from fairtrial_analysis.load.documents import Inputs, inputs_of
-from fairtrial_analysis.load.gates import gates_of
 from fairtrial_analysis.load.inputs import Book, Plan, Wrong, book_of, corrections_of, entry_of, plan_of
+from fairtrial_analysis.load.loaded import Loaded, results_of
 from fairtrial_analysis.load.records import Expected, read_record
 from fairtrial_analysis.load.rows import Row, unrun
 from fairtrial_analysis.load.source import EvidenceSource
-from fairtrial_analysis.rule.results import Design, Results, problems
+from fairtrial_analysis.rule.results import problems
 
 _AHEAD = 32  # records on their way
 _THREADS = 8
-
-
-@dataclass(frozen=True)
-class Loaded:
-    """All that the report is computed from."""
-
-    plan: Plan
-    ledger: Ledger
-    as_of: str
-    rows: tuple[Row, ...]  # in the order of the schedule, a replacement after what it replaces
-    results: Results
-    wrong: tuple[Wrong, ...]
-    findings: tuple[Finding, ...]
-    corrections: tuple[Correction, ...] = ()
-    uncorrected: Mapping[str, Row] = field(default_factory=dict)  # by run: the row as its record says
-    inputs: Inputs = field(default_factory=Inputs)
 
 
 def load(source: EvidenceSource, ledger_size: int | None = None) -> Loaded:
@@ -75,21 +59,6 @@ def loaded(
         plan, book.ledger, book.at, ordered, results, tuple(told), tuple(found), corrections, uncorrected or {},
         inputs or Inputs(),
     )  # fmt: skip
-
-
-def results_of(plan: Plan, rows: Iterable[Row], wrong: Iterable[Wrong], inputs: Inputs) -> Results:
-    """What the decision rule is applied to."""
-    everything = tuple(rows)
-    design = Design(tuple(plan.schedule.tasks), plan.arms, plan.schedule.repetitions)
-    compared = {plan.treatment, plan.control}
-    first: dict[str, int] = {}
-    for row in everything:
-        if row.arm in compared:
-            first[row.block] = min(row.place, first.get(row.block, row.place))
-    trials = tuple(row.trial(row.place == first[row.block] if row.arm in compared else None) for row in everything)
-    gates = gates_of(plan, everything)
-    errors = tuple(str(each) for each in wrong)
-    return Results(design, trials, plan.spec["stage"], gates, inputs.runtime_of(plan.treatment), errors)
 
 
 def _order(row: Row) -> tuple[int, int, str]:

@@ -80,7 +80,7 @@ class Provenance:
 
 
 @dataclass(frozen=True)
-class Warning:  # noqa: A001 - the word that a reader expects
+class Notice:
     """Something that a reader must know before the numbers; `runs` are those that it is about, if any."""
 
     code: str
@@ -99,7 +99,7 @@ class Executive:
     valid: int
     unjudged: int
     telemetry: list[Number]  # share of valid runs that have each primary metric, by arm
-    warnings: list[Warning]
+    warnings: list[Notice]
 
 
 @dataclass(frozen=True)

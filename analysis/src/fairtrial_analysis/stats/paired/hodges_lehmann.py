@@ -13,4 +13,5 @@ from fairtrial_analysis.stats.value import Number
 
 def hodges_lehmann(differences: Sequence[Number]) -> Fraction | None:
     """The estimate; None of no differences."""
-    return median(Fraction(one + other) / 2 for one, other in combinations_with_replacement(differences, 2))
+    twice = median(one + other for one, other in combinations_with_replacement(differences, 2))
+    return None if twice is None else twice / 2
