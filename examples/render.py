@@ -3,8 +3,8 @@
 A run names its images by digest, and digests differ from registry to registry; so the files in runs/ name an image
 without one, and this puts in the digests at hand. `candidateFrom: file` becomes the run's `candidate`, so that runs can
 share one; `filesFrom: folder` becomes a candidate's `files`, name by name; `filesFrom: {prefix: folder}` does so for
-several, and puts the prefix before their names. A Deployment's images are pinned too. A cohort's candidates are made
-ready in the same way, and its tasks get the digests of what was pushed.
+several, or `{prefix: [folders]}`, and puts the prefix before their names. A Deployment's images are pinned too. A
+cohort's candidates are made ready in the same way, and its tasks get the digests of what was pushed.
 
     python -m examples.render --images images.json examples/runs | kubectl apply -f -
     python -m examples.render --images images.json --tasks tasks.json examples/cohorts | kubectl apply -f -
@@ -48,7 +48,7 @@ def complete_cohort(spec: dict[str, Any], images: Mapping[str, str], tasks: Dige
     spec["candidates"] = [completed(candidate, images, file) for candidate in spec["candidates"]]
     if "analysis" in spec:
         spec["analysis"]["image"] = pinned(spec["analysis"]["image"], images, file)
-    for task in spec["tasks"]:
+    for task in [one for each in spec["tasks"] for one in (each, *each.get("variants", []))]:
         if "publicSha256" not in task and task["name"] not in tasks:
             raise SystemExit(
                 f"error: {file}: no task {task['name']!r} among {sorted(tasks)}; push it, and use --tasks."
@@ -73,9 +73,17 @@ def completed(candidate: dict[str, Any], images: Mapping[str, str], file: Path) 
     made = rest | {"image": pinned(candidate["image"], images, file)}
     if named := candidate.get("filesFrom"):
         made["files"] = dict(candidate.get("files", {}))
-        for prefix, folder in (named if isinstance(named, dict) else {"": named}).items():
+        for prefix, folder in folders_of(named):
             made["files"] |= inlined(file.parent / folder, prefix)
     return made
+
+
+def folders_of(named: str | dict[str, str | list[str]]) -> list[tuple[str, str]]:
+    """What `filesFrom` says, as pairs of prefix and folder."""
+    if isinstance(named, str):
+        return [("", named)]
+    both = [(prefix, [value] if isinstance(value, str) else value) for prefix, value in named.items()]
+    return [(prefix, folder) for prefix, folders in both for folder in folders]
 
 
 def pinned(image: str, images: Mapping[str, str], file: Path) -> str:

@@ -12,7 +12,7 @@ from fairtrial.cohort import preregistration
 from fairtrial.evidence import layout
 from tests.e2e.conftest import World
 
-TASKS = ("parse-defect-v1", "types-fix-v1")
+TASKS = ("billing-symptom-v1", "courier-question-v1")
 
 
 @pytest.fixture(scope="module")
