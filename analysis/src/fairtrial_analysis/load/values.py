@@ -98,7 +98,10 @@ def _cost(value: recorded.Value[str]) -> Value:
 
 def _sum(*values: recorded.Value[int]) -> Value:
     lacking = next((each for each in values if each.value is None), None)
-    return plain(lacking) if lacking is not None else measured(sum(each.value or 0 for each in values))
+    if lacking is not None:
+        return plain(lacking)
+    total = sum(each.value or 0 for each in values)
+    return measured(total) if total <= recorded.INT64_MAX else _state("missing", "out_of_range")
 
 
 def _told(metrics: dict[str, Any], key: str, part: str, like: recorded.Value[int]) -> Value:
