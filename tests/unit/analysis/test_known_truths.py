@@ -273,6 +273,17 @@ def test_a_clear_effect_is_stable():
     assert sum(each.name.startswith("without_task") for each in found) == 10
 
 
+def test_the_only_task_is_not_left_out():
+    every = cohort(passes, lower(50))
+    one = replace(
+        every,
+        design=replace(DESIGN, tasks=TASKS[:1]),
+        trials=tuple(each for each in every.trials if each.task == TASKS[0]),
+    )
+
+    assert not [each.name for each in stability(RULE, one) if each.name.startswith("without_task")]
+
+
 def test_unjudged_runs_that_carry_the_verdict_are_shown():
     """One task won by the treatment hangs on runs that nobody judged."""
     rule = replace(RULE, min_valid_per_cell=1, data_gates=[])

@@ -74,7 +74,7 @@ def _readings(rule: DecisionRule, results: Results) -> Iterator[tuple[str, str, 
         place = "first" if first else "second"
         kept = _kept(results, lambda trial, first=first: _treatment_first(trial, rule) in (None, first))  # type: ignore[misc]
         yield f"treatment_{place}", f"Only blocks in which the treatment ran {place}.", lax, kept
-    for task in sorted(results.design.tasks):
+    for task in sorted(results.design.tasks) if len(results.design.tasks) > 1 else ():
         yield f"without_{task}", f"Task {task} is left out.", rule, _without_task(results, task)
 
 
