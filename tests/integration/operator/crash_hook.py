@@ -1,7 +1,9 @@
 """Runs the operator with a witness at its two exits: each mutating call about a run is written down, or its end.
 
 FAIRTRIAL_TEST_CALLS names the file; FAIRTRIAL_TEST_CRASH is `RUN before N` or `RUN after N`: the process ends at once,
-without any clean-up, just before or just after its N-th mutating call about that run, counted from 1.
+without any clean-up, just before or just after its N-th mutating call about that run, counted from 1. Any run is `*`.
+FAIRTRIAL_TEST_KINDS names what counts as such a call to the API server, by plural names; with a slash at its end,
+creation does not count.
 """
 
 import json
@@ -16,6 +18,7 @@ from fairtrial.evidence.store import S3Store
 
 CALLS = Path(os.environ["FAIRTRIAL_TEST_CALLS"])
 RUN, MOMENT, NUMBER = os.environ.get("FAIRTRIAL_TEST_CRASH", "- - 0").split()
+KINDS = os.environ.get("FAIRTRIAL_TEST_KINDS", "benchmarkruns/ pods events").split()
 count = 0
 
 
@@ -24,7 +27,7 @@ def witness(what: list[str], moment: str) -> None:
     if moment == "after":
         with CALLS.open("a") as file:
             file.write(json.dumps(what) + "\n")
-    if not any(f"/{RUN}{end}" in f"{what[1]}$" for end in ("$", "/", "-agent", "-evaluator")):
+    if RUN != "*" and not any(f"/{RUN}{end}" in f"{what[1]}$" for end in ("$", "/", "-agent", "-evaluator")):
         return
     count += moment == "before"
     if moment == MOMENT and count == int(NUMBER):
@@ -32,7 +35,7 @@ def witness(what: list[str], moment: str) -> None:
 
 
 def concerns_a_run(path: str) -> bool:
-    return any(part in path for part in ("/benchmarkruns/", "/pods", "/events"))
+    return any(f"/{kind}" in path for kind in KINDS)
 
 
 write, put = Kube._write, S3Store.put
