@@ -16,6 +16,7 @@ from fairtrial_analysis.stats.value import Value, sample
 
 SAFE = 2**53 - 1  # the largest integer up to which a double holds every one
 NO_PAIR = "no_treatment_and_control"
+EXACT_BITS = 3000  # longer fractions, of about 900 digits, are given by their rounded value alone
 Observed = Real | Fraction
 
 
@@ -34,6 +35,8 @@ def text(value: Observed) -> str | None:
         return None
     exact = Fraction(value)
     if exact.denominator == 1 and abs(exact.numerator) <= SAFE:
+        return None
+    if exact.numerator.bit_length() + exact.denominator.bit_length() > EXACT_BITS:
         return None
     return str(exact)
 
@@ -118,7 +121,7 @@ def of_interval(found: stats_interval.Interval, method: str = "") -> Interval:
         None if found.low is None else real(found.low),
         None if found.high is None else real(found.high),
         about,
-        None if found.coverage is None else str(found.coverage),
+        None if found.coverage is None else text(found.coverage),
         True if found.degenerate else None,
         True if found.unbounded else None,
         found.reason or None,

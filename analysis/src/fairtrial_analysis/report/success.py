@@ -16,6 +16,7 @@ from fairtrial_analysis.stats.proportions.posterior import posterior_superiority
 from fairtrial_analysis.stats.resampling.seeds import generator
 
 METRIC = "success_rate"
+SUPERIORITY_MAX = 1000  # runs; the exact sum of more has thousands of digits, and says no more
 
 
 def success(data: Data) -> Success:
@@ -122,6 +123,8 @@ def _stratified(data: Data, pair: tuple[str, str]) -> Number:
 
 def _superiority(data: Data, pair: tuple[str, str]) -> Number:
     ours, theirs = (data.counts(None, arm) for arm in pair)
+    if ours[1] + theirs[1] > SUPERIORITY_MAX:
+        return none("probability_of_superiority", Of("valid", METRIC), "too_many_runs")
     found = posterior_superiority(*ours, *theirs)
     return number(found.probability, "probability_of_superiority", Of("valid", METRIC), n=ours[1] + theirs[1])
 
