@@ -255,6 +255,16 @@ class AgentReport:
 
 # --- what the evaluator's recorder reports ----------------------------------------------------------------------------
 @dataclass(frozen=True)
+class Measurement:
+    """What a measurement check took: raw samples in their order, warm-up left out. Times are in nanoseconds."""
+
+    metric: str
+    unit: Literal["ns", "bytes"]
+    samples: list[int]
+    warm_up: int = 0  # processes that ran before, and count for nothing
+
+
+@dataclass(frozen=True)
 class CheckResult:
     """One check's judgement. `error` means that the check could not judge: never a failure of the candidate."""
 
@@ -270,6 +280,7 @@ class CheckResult:
     tests_passed: int = 0
     tests_failed: list[str] = field(default_factory=list)  # at most 200 names
     tests_missing: list[str] = field(default_factory=list)
+    measurement: Measurement | None = None
     evidence: list[Artifact] = field(default_factory=list)
 
 

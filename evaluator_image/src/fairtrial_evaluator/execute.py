@@ -128,6 +128,7 @@ def _raw(
         signal=ended.signal,
         timed_out=ended.timed_out,
         duration_ms=ended.duration_ms,
+        duration_ns=ended.duration_ns,
         project=project,
         error=ended.error or "",
         results=state,  # type: ignore[arg-type]

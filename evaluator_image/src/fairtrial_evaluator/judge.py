@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from fairtrial.documents import Measurement
 from fairtrial.task.packed import Check, LauncherProbe, Pattern
 from fairtrial_evaluator import junit, tap
 from fairtrial_evaluator.plan import Planned
@@ -28,6 +29,7 @@ class Judgement:
     tests_passed: int = 0
     tests_failed: list[str] = field(default_factory=list)
     tests_missing: list[str] = field(default_factory=list)
+    measurement: Measurement | None = None
 
 
 PASSED = Judgement("passed")
@@ -50,7 +52,7 @@ def judge_probe(probe: LauncherProbe, outcome: Outcome) -> str:
     """Why the launcher is not what the task needs; empty if it is."""
     raw = outcome.raw
     if raw.end != "exited" or raw.exit_code != 0 or raw.timed_out:
-        return f"launcher_probe_failed: {_ending(outcome)}"
+        return f"launcher_probe_failed: {ending(outcome)}"
     if not re.search(probe.pattern, outcome.stdout.decode("utf-8", "replace")):
         return f"launcher_probe_failed: its output does not match {probe.pattern!r}"
     return ""
@@ -61,7 +63,7 @@ def judge_command(check: Check, planned: Planned, outcome: Outcome) -> Judgement
     if fault := process_fault(outcome):
         return fault
     if outcome.raw.end != "exited" or outcome.raw.exit_code not in check.expect_exit:
-        return failed(f"exit_code: {_ending(outcome)}")
+        return failed(f"exit_code: {ending(outcome)}")
     if planned.nonce and outcome.results.decode("utf-8", "replace").strip() != planned.nonce:
         return failed("no_proof: the process ended as if all were well, without the check having been completed")
     return PASSED
@@ -110,7 +112,7 @@ def sentinel_fault(sentinel: Sentinel | None, report: TestReport, outcome: Outco
     """Whether somebody turned failures green: seen by the sentinels, and by an exit code that tells another story."""
     if sentinel is None:
         if outcome.raw.end != "exited" or outcome.raw.exit_code != 0:
-            return failed(f"forged_results: all tests passed, but {_ending(outcome)}")
+            return failed(f"forged_results: all tests passed, but {ending(outcome)}")
         return None
     states = {last_part(name): state for name, state in report.states.items()}
     if not any(name in states for name in sentinel.names):
@@ -120,7 +122,7 @@ def sentinel_fault(sentinel: Sentinel | None, report: TestReport, outcome: Outco
     if any(states.get(name) != "passed" for name in sentinel.must_pass):
         return failed("forged_results: a test that must pass did not")
     if outcome.raw.end != "exited" or outcome.raw.exit_code == 0:
-        return failed(f"forged_results: tests failed, as they must, but {_ending(outcome)}")
+        return failed(f"forged_results: tests failed, as they must, but {ending(outcome)}")
     return None
 
 
@@ -188,15 +190,15 @@ def judge_compile(check: Check, runs: Sequence[tuple[Planned, Outcome]]) -> Judg
         if fault := process_fault(outcome):
             return fault
         if raw.end != "exited":
-            return Judgement("error", f"compiler_crashed: {label}: {_ending(outcome)}")
+            return Judgement("error", f"compiler_crashed: {label}: {ending(outcome)}")
         if index == 0 and raw.exit_code != 0:
-            return failed(f"control_refused: {label}: {_ending(outcome)}")
+            return failed(f"control_refused: {label}: {ending(outcome)}")
         if index == 0:
             continue
         if raw.exit_code == 0:
             accepted.append(label)
         elif raw.exit_code not in check.reject_exit:
-            return Judgement("error", f"compiler_failed: {label}: {_ending(outcome)}")
+            return Judgement("error", f"compiler_failed: {label}: {ending(outcome)}")
         elif not re.search(check.diagnostic, (outcome.stdout + outcome.stderr).decode("utf-8", "replace")):
             return failed(f"refused_for_another_reason: {label}")
     return failed("accepted_what_must_be_refused", names=accepted) if accepted else PASSED
@@ -219,7 +221,8 @@ def judge_absent(
     return failed("still_there", names=sorted(found)) if found else PASSED
 
 
-def _ending(outcome: Outcome) -> str:
+def ending(outcome: Outcome) -> str:
+    """How a process ended, in words."""
     raw = outcome.raw
     if raw.timed_out:
         return "it ran out of time"

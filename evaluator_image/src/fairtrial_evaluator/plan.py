@@ -80,6 +80,12 @@ class Planner:
         pairs: list[tuple[str, Overlay]] = [("control", check.control), *(("source", each) for each in check.sources)]
         return [self._over(check, tree, f"{kind}-{each.name}", [each.overlay], []) for kind, each in pairs]
 
+    def measured_runs(self, check: Check, tree: TreeName) -> list[Planned]:
+        """The warm-up, then a process for every sample."""
+        labels = [f"{tree}-warm-up-{number}" for number in range(check.warm_up)]
+        labels += [f"{tree}-sample-{number}" for number in range(check.samples)]
+        return [self._planned(check, tree, label=label) for label in labels]
+
     def health(self, check: Check) -> Planned:
         """The same runner on the fixture, without submitted tests: does it write readable results at all?"""
         return self._planned(check, "base", label="base-health")

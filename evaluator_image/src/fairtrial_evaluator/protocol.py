@@ -55,6 +55,7 @@ class RawResult:
     signal: int | None = None
     timed_out: bool = False
     duration_ms: int = 0
+    duration_ns: int = 0
     project: str = ""  # where the fresh copy was
     error: str = ""  # why it did not start
     results: Literal["unused", "read", "missing", "not_a_file", "too_big"] = "unused"

@@ -11,7 +11,7 @@ from fairtrial.documents import Artifact, CheckResult
 from fairtrial.errors import ChannelBroken, FairtrialError, InvalidInput
 from fairtrial.task.globs import matcher
 from fairtrial.task.packed import Check, Evaluation
-from fairtrial_evaluator import judge
+from fairtrial_evaluator import judge, measure
 from fairtrial_evaluator.judge import Judgement
 from fairtrial_evaluator.plan import MAX_TEST_FILES, Planned, Planner
 from fairtrial_evaluator.protocol import Hello, Outcome, Remote, TreeName
@@ -118,6 +118,9 @@ class Session:
         if check.kind == "mustNotCompile":
             runs = self._planner.compile_runs(check, tree)
             return judge.judge_compile(check, [(planned, self._run(check.name, planned)) for planned in runs])
+        if check.kind == "measurement":
+            runs = self._planner.measured_runs(check, tree)
+            return measure.judge_measurement(check, (self._run(check.name, planned) for planned in runs))
         planned = self._planner.single(check, tree)
         outcome = self._run(check.name, planned)
         if check.kind == "command":
@@ -208,6 +211,7 @@ def _result(check: Check, judgement: Judgement, ran: Sequence[Outcome]) -> Check
         tests_passed=judgement.tests_passed,
         tests_failed=judgement.tests_failed,
         tests_missing=judgement.tests_missing,
+        measurement=judgement.measurement,
     )
 
 

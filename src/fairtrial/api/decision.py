@@ -19,6 +19,10 @@ Metric = Literal[
     "cold_start_ms", "warm_dispatch_ms", "valid_input_us", "invalid_input_us", "index_generation_ms", "resident_bytes",
     "peak_bytes", "clean_build_ms", "type_check_ms", "incremental_check_ms",
 ]  # fmt: skip
+RuntimeMetric = Literal[
+    "cold_start_ms", "warm_dispatch_ms", "valid_input_us", "invalid_input_us", "index_generation_ms", "resident_bytes",
+    "peak_bytes", "clean_build_ms", "type_check_ms", "incremental_check_ms",
+]  # fmt: skip
 
 # What is made of a metric, treatment against control. The analysis says how each is computed.
 Statistic = Literal[

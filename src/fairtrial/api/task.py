@@ -81,7 +81,7 @@ class BenchmarkTaskSpec(Model):
     """Version of the task; a change of anything makes a new version under a new name."""
     title: Annotated[str, Field(min_length=1, max_length=200)]
     """What the task is about, in one line."""
-    family: Literal["feature", "typeFix", "rename", "apiChange", "testAddition", "defect", "other"]
+    family: Literal["feature", "typeFix", "rename", "apiChange", "testAddition", "defect", "measurement", "other"]
     """Kind of work, by which results are grouped."""
     language: Word
     """Main programming language of the fixture, such as python."""

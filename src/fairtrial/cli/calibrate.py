@@ -17,7 +17,7 @@ from fairtrial.documents import EvaluationReport
 from fairtrial.task.leaks import find_leaks
 from fairtrial.task.load import load
 from fairtrial.task.pack import Complete, Packed, complete, public_archive, sealed_archive
-from fairtrial.task.packed import CANARY_FILE
+from fairtrial.task.packed import CANARY_FILE, MEASUREMENT
 
 State = Literal["ok", "wrong", "unknown"]
 _EXIT = {"ok": 0, "wrong": 1, "unknown": 2}
@@ -69,11 +69,15 @@ def _rows(found: Complete, launcher: Sequence[str], console: Console) -> Iterato
     leaks = find_leaks(public, found.sealed_files(), found.task.evaluation, released=released)
     yield Row("leaks", "none", str(len(leaks)) if leaks else "none", "wrong" if leaks else "ok", "; ".join(leaks[:5]))
     evaluation = found.task.evaluation
+    # Where there is nothing to solve, only to measure, the fixture is what is right.
+    measures = found.task.file.family == MEASUREMENT
+    solved = [] if measures else [("reference", "passed", [evaluation.reference])]
+    base = [] if measures else [evaluation.reference]
     with tempfile.TemporaryDirectory() as folder:
         for what, wanted, overlays in (
-            ("reference", "passed", [evaluation.reference]),
-            ("untouched fixture", "failed", []),
-            *((f"wrong: {each.name}", "failed", [evaluation.reference, each.overlay]) for each in evaluation.mutants),
+            *solved,
+            ("untouched fixture", "passed" if measures else "failed", []),
+            *((f"wrong: {each.name}", "failed", [*base, each.overlay]) for each in evaluation.mutants),
         ):
             submission = Path(folder, what.replace(" ", "-").replace(":", ""))
             _submission(found, overlays, submission)

@@ -51,6 +51,7 @@ class Ended:
     unkillable: list[str] = field(default_factory=list)
     zombies_reaped: int = 0
     oom_kills: int | None = None
+    duration_ns: int = 0  # from before its start until its end was seen, to the clock's own resolution
 
 
 class Stop:
@@ -131,7 +132,7 @@ def run(
         spare = frozenset() if alone else tree.children()
         if not command.argv:
             return Ended("not_started", error="the argv is empty")
-        oom, began = OomCounter.read(), time.monotonic()
+        oom, began = OomCounter.read(), time.monotonic_ns()
         try:
             child = _start(command)
         except (OSError, ValueError, subprocess.SubprocessError) as error:
@@ -140,7 +141,7 @@ def run(
         threads = _threads(child, command, output, events, alone)
         with stop.watched(lambda: events.queue.put("stop")):
             verdict = _wait(command, events, alone, spare)
-        duration = int((time.monotonic() - began) * 1000)
+        duration = time.monotonic_ns() - began
         left = tree.others(alone=alone, spare=spare)
         before_sweep()
         unkillable = tree.sweep(alone=alone, spare=spare)
@@ -149,7 +150,8 @@ def run(
             events,
             verdict,
             oom_kills=OomCounter.read().since(oom),
-            duration_ms=duration,
+            duration_ms=duration // 1_000_000,
+            duration_ns=duration,
             stopped=stop.reason,
             left=[str(proc) for proc in left[:_LEFT_MAX]],
             left_count=len(left),

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from pydantic.alias_generators import to_camel
 
 from fairtrial.api import Category
+from fairtrial.api.decision import RuntimeMetric
 
 
 def _relative(path: str) -> str:
@@ -40,7 +41,7 @@ ExitCodes = Annotated[list[Annotated[int, Field(ge=0, le=255)]], Field(min_lengt
 Seconds = Annotated[int, Field(ge=1, le=86400)]
 CheckSeconds = Annotated[int, Field(ge=1, le=7200)]
 
-Family = Literal["feature", "typeFix", "rename", "apiChange", "testAddition", "defect", "other"]
+Family = Literal["feature", "typeFix", "rename", "apiChange", "testAddition", "defect", "measurement", "other"]
 
 
 class Model(BaseModel):
@@ -245,8 +246,29 @@ class AbsentCheck(_Check):
         return self
 
 
+class MeasurementCheck(_Process):
+    """Measures a process, again and again, each time a new one on a fresh copy; passed if every sample was taken."""
+
+    kind: Literal["measurement"]
+    metric: RuntimeMetric
+    measure: Literal["wall", "results"] = "wall"
+    warm_up: Annotated[int, Field(ge=0, le=100)] = 1
+    samples: Annotated[int, Field(ge=1, le=200)] = 15
+    expect_exit: ExitCodes = [0]
+    negative_control: Literal[False] = False  # there is nothing wrong with the fixture
+
+    @model_validator(mode="after")
+    def _measurable(self) -> Self:
+        # The kernel's own count of a child's memory begins with that of its parent, so that only the process knows.
+        if self.metric.endswith("_bytes") and self.measure == "wall":
+            raise ValueError(f"measure wall can't give {self.metric}; let the process write it to {{results}}")
+        if (self.measure == "results") != ("{results}" in " ".join(self.argv)):
+            raise ValueError("argv must hold {results} exactly when measure is results: there the samples are written")
+        return self
+
+
 AnyCheck = Annotated[
-    CommandCheck | ResultsCheck | MutantsCheck | MustNotCompileCheck | UnchangedCheck | AbsentCheck,
+    CommandCheck | ResultsCheck | MutantsCheck | MustNotCompileCheck | UnchangedCheck | AbsentCheck | MeasurementCheck,
     Field(discriminator="kind"),
 ]
 

@@ -128,7 +128,8 @@ def _refuse_git(project: Path) -> None:
 def _check_references(found: Complete) -> None:
     """Whatever the evaluation names in the sealed part must be there."""
     evaluation = found.task.evaluation
-    named = [("reference", evaluation.reference)]
+    measures = found.task.file.family == packed.MEASUREMENT
+    named = [] if measures else [("reference", evaluation.reference)]
     named += [(f"mutants.{each.name}", each.overlay) for each in evaluation.mutants]
     for check in evaluation.checks:
         named += [(f"checks.{check.name}.inject", source) for source in check.inject]

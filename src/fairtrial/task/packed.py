@@ -10,6 +10,7 @@ PUBLIC_FILE = "task.json"
 EVALUATION_FILE = "evaluation.json"
 CANARY_FILE = "canary.txt"
 PROJECT = "project"
+MEASUREMENT = "measurement"  # the family of tasks in which there is nothing to solve
 REQUEST = "TASK.md"
 
 # Files that decide how tests run, or that a test runner loads unasked. A fixture's own are restored; others removed.
@@ -48,7 +49,7 @@ DEFAULT_PROTECTED = (
 )
 GENERATED = ("**/__pycache__/**",)
 
-CheckKind = Literal["command", "junit", "tap", "mutants", "mustNotCompile", "unchanged", "absent"]
+CheckKind = Literal["command", "junit", "tap", "mutants", "mustNotCompile", "unchanged", "absent", "measurement"]
 
 
 @dataclass(frozen=True)
@@ -140,6 +141,10 @@ class Check:
     diagnostic: str = ""
     paths: list[str] = field(default_factory=list)  # unchanged, absent
     patterns: list[Pattern] = field(default_factory=list)
+    metric: str = ""  # measurement
+    measure: Literal["wall", "results"] = "wall"
+    warm_up: int = 0
+    samples: int = 0
 
 
 @dataclass(frozen=True)
@@ -171,5 +176,7 @@ def _runs(check: Check) -> int:
         return 1 + len(check.mutants) + len(check.equivalents) + (3 if check.independent else 0)
     if check.kind == "mustNotCompile":
         return 1 + len(check.sources)
+    if check.kind == "measurement":
+        return check.warm_up + check.samples
     # Results that cannot be read are looked at once more, on the fixture, to tell whose fault that is.
     return 1 if check.kind == "command" else 2

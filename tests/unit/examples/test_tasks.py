@@ -28,7 +28,7 @@ def test_task_loads_under_the_name_of_its_folder(folder: Path) -> None:
     task = load(folder)
     assert task.file.name == folder.name
     assert task.file.evaluator_image in {"python", "node"}
-    assert any(check.negative_control for check in task.evaluation.checks)
+    assert task.file.family == "measurement" or any(check.negative_control for check in task.evaluation.checks)
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
@@ -51,6 +51,16 @@ def test_a_fixture_is_written_here_or_pinned(folder: Path) -> None:
 def test_every_kind_of_task_has_an_example() -> None:
     families = {load(folder).file.family for folder in FOLDERS}
     assert families >= {"defect", "feature", "typeFix", "rename", "apiChange", "testAddition"}
+
+
+def test_both_states_of_the_measured_program_are_measured_alike() -> None:
+    eager, lazy = (load(TASKS / f"startup-{state}") for state in ("eager", "lazy"))
+    assert eager.evaluation == lazy.evaluation
+    assert {check.metric for check in eager.evaluation.checks if check.kind == "measurement"} == {
+        "cold_start_ms", "peak_bytes", "warm_dispatch_ms", "clean_build_ms",
+    }  # fmt: skip
+    differ = contents(eager.folder / "project").items() ^ contents(lazy.folder / "project").items()
+    assert {path for path, _ in differ} == {"menu/commands.py"}
 
 
 def test_canaries_differ() -> None:

@@ -64,6 +64,14 @@ def test_what_escaped_by_a_double_fork_is_listed_and_killed():
     assert ended.duration_ms < 5000 and ended.unkillable == []
 
 
+def test_time_is_measured_to_the_clocks_own_resolution():
+    ended = run(sh("sleep 0.05"), output=Taken())
+
+    assert 50_000_000 < ended.duration_ns < 5_000_000_000
+    assert ended.duration_ns % 1_000_000 != 0
+    assert ended.duration_ms == ended.duration_ns // 1_000_000
+
+
 def test_our_own_children_are_spared():
     with subprocess.Popen(["sleep", "30"]) as ours:
         run(sh("sleep 60", 0.1), output=Taken())

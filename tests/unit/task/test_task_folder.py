@@ -159,3 +159,43 @@ def test_the_worst_case_counts_every_process() -> None:
 def test_globs(glob: str, path: str, wanted: bool) -> None:
     assert globs.matches(path, [glob]) is wanted
     assert globs.matcher([glob])(path) is wanted
+
+
+MEASURED = """launcher: [python3]
+checks:
+  - name: start
+    kind: measurement
+    category: framework_defect
+    metric: cold_start_ms
+    argv: ["{launcher}"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("cold_start_ms", "success_rate", "metric: Input should be 'cold_start_ms'"),
+        ("cold_start_ms", "peak_bytes", "measure wall can't give peak_bytes"),
+        ("cold_start_ms", "cold_start_ms\n    measure: results", "argv must hold {results} exactly when"),
+        ("cold_start_ms", "cold_start_ms\n    samples: 0", "samples: Input should be greater than or equal to 1"),
+        ("cold_start_ms", "cold_start_ms\n    negativeControl: true", "negativeControl: Input should be False"),
+    ],
+)
+def test_a_measurement_that_can_not_be_taken_is_refused(folder: Path, old: str, new: str, message: str) -> None:
+    (folder / "sealed/evaluation.yaml").write_text(MEASURED.replace(old, new))
+
+    with pytest.raises(InvalidInput, match=re.escape(message)):
+        load(folder)
+
+
+def test_only_a_measurement_needs_no_reference(folder: Path) -> None:
+    (folder / "sealed/evaluation.yaml").write_text(MEASURED)
+    for path in sorted((folder / "sealed/reference").rglob("*"), reverse=True):
+        path.unlink() if path.is_file() else path.rmdir()
+    (folder / "sealed/reference").rmdir()
+
+    with pytest.raises(InvalidInput, match="reference: sealed/reference does not exist"), complete(load(folder)):
+        pass
+    edit(folder / "task.yaml", "family: feature", "family: measurement")
+    with complete(load(folder)) as found:
+        assert found.task.file.family == "measurement"
