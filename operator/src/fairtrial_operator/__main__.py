@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import os
 import random
 import signal
 import sys
@@ -28,6 +29,7 @@ from fairtrial_operator.lease import Lease
 from fairtrial_operator.observe import Observer
 from fairtrial_operator.reconcile import Reconciler
 from fairtrial_operator.settings import Settings
+from fairtrial_operator.signatory import Signatory
 from fairtrial_operator.state import State, cohort_key, finished, namespace_key, run_key
 from fairtrial_operator.workqueue import WorkQueue
 
@@ -40,11 +42,11 @@ EXIT_DEAD_PART, EXIT_CONFIGURATION = 1, 2
 class Operator:
     """The parts of one process and how they hang together."""
 
-    def __init__(self, kube: Kube, store: S3Store, settings: Settings) -> None:
+    def __init__(self, kube: Kube, store: S3Store, settings: Settings, signatory: Signatory) -> None:
         self._kube, self._store, self._settings = kube, store, settings
         self._rng = random.Random()  # noqa: S311 — jitter
         loop = asyncio.get_running_loop()
-        self._state = State(WorkQueue(clock=loop.time, rng=self._rng))
+        self._state = State(WorkQueue(clock=loop.time, rng=self._rng), signs=signatory.signs)
         self._vitals = health.Vitals(oldest_key=lambda: self._state.queue.oldest_age)
         self._vitals.unheard = lambda: self._state.unheard_seconds
         self._vitals.depth = lambda: self._state.queue.depth
@@ -64,12 +66,12 @@ class Operator:
             state=self._state,
             settings=settings,
             observer=observer,
-            applier=Applier(kube, store, store.settings.bucket, self._state, observer),
+            applier=Applier(kube, store, store.settings.bucket, self._state, observer, signatory),
             cohorts=CohortReconciler(
                 kube,
                 self._state,
                 cohorts,
-                CohortApplier(kube, store, store.settings.bucket, self._state, cohorts, loop.time),
+                CohortApplier(kube, store, store.settings.bucket, self._state, cohorts, loop.time, signatory),
                 lambda: datetime.now(UTC),
             ),
             clock=lambda: datetime.now(UTC),
@@ -124,6 +126,7 @@ class Operator:
             try:
                 found = await asyncio.to_thread(probe, self._store)
                 self._vitals.store_ready = True
+                self._state.store_found = found
                 log.info("the object store passed its probe: %s", found)
             except StoreUnfit:
                 raise
@@ -196,6 +199,7 @@ async def main() -> int:
     try:
         settings = configuration.load()
         store = S3Store(S3Settings.from_env(), patience=Patience(attempts=2))
+        signatory = Signatory.from_environment(os.environ)
     except FairtrialError as error:
         log.critical("%s", error)
         return EXIT_CONFIGURATION
@@ -204,7 +208,8 @@ async def main() -> int:
     asyncio.get_running_loop().set_default_executor(threads)
     kube = await Kube.connect()
     try:
-        return await Operator(kube, store, await surroundings.look_up(kube, settings)).run()
+        log.info("preregistrations, records and ledgers are %s", signatory)
+        return await Operator(kube, store, await surroundings.look_up(kube, settings), signatory).run()
     except FairtrialError as error:
         log.critical("%s", error)
         return EXIT_CONFIGURATION

@@ -9,7 +9,7 @@ import logging
 
 from fairtrial import names
 from fairtrial.api import BenchmarkRun
-from fairtrial.errors import Conflict, FairtrialError
+from fairtrial.errors import Conflict, FairtrialError, SigningFailed
 from fairtrial.evidence.objects import ObjectStore
 from fairtrial.usage.calls import ARTIFACT
 from fairtrial_operator import events, metrics, pods
@@ -31,6 +31,7 @@ from fairtrial_operator.seen import (
     StoreRecord,
     WriteStatus,
 )
+from fairtrial_operator.signatory import Signatory
 from fairtrial_operator.state import State
 
 log = logging.getLogger(__name__)
@@ -39,9 +40,17 @@ log = logging.getLogger(__name__)
 class Applier:
     """Carries out one action after another for any run."""
 
-    def __init__(self, kube: Kube, store: ObjectStore, bucket: str, state: State, observer: Observer) -> None:
+    def __init__(
+        self,
+        kube: Kube,
+        store: ObjectStore,
+        bucket: str,
+        state: State,
+        observer: Observer,
+        signatory: Signatory | None = None,
+    ) -> None:
         self._kube, self._store, self._bucket = kube, store, bucket
-        self._state, self._observer = state, observer
+        self._state, self._observer, self._signatory = state, observer, signatory or Signatory()
 
     async def apply(self, run: BenchmarkRun, raw: Object, action: Action, notes: Notes) -> None:
         """Do one thing. Whatever the API server refuses for good is raised; pods that it refuses are noted."""
@@ -68,8 +77,8 @@ class Applier:
             case CollectCalls(final=final):
                 keys = self._observer.keys_of(run)
                 notes.reports[ARTIFACT] = await asyncio.to_thread(collect, self._store, keys, run, final=final)
-            case StoreRecord(data=data):
-                notes.stored = await asyncio.to_thread(self._put_record, run, data)
+            case StoreRecord():
+                notes.stored = await asyncio.to_thread(self._put_record, run, action)
 
     def _keep(self, raw: Object) -> None:
         """The run as our write left it; gone if that was its last finalizer."""
@@ -126,10 +135,15 @@ class Applier:
         else:
             self._state.pods.put(left)
 
-    def _put_record(self, run: BenchmarkRun, data: bytes) -> Stored:
-        key = self._observer.keys_of(run).record()
+    def _put_record(self, run: BenchmarkRun, action: StoreRecord) -> Stored:
+        """The statement first: a record is the last of a run's documents, and without it there is no run."""
+        keys, data = self._observer.keys_of(run), action.data
+        key = keys.record()
         try:
+            self._signatory.record(self._store, keys, action.statement)
             self._store.put(key, data, media_type="application/json")
+        except SigningFailed as error:
+            return Stored(problem="signing", message=str(error))
         except Conflict as error:
             metrics.STORE_ERRORS.labels(error.reason).inc()
             return Stored(problem="conflict", message=str(error))

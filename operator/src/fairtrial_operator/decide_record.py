@@ -4,6 +4,7 @@ from datetime import datetime
 
 from fairtrial.api import BenchmarkRun, Reason, RecordReference
 from fairtrial.api.conditions import RECORDED
+from fairtrial.evidence import statements
 from fairtrial.evidence.record import Record, assemble
 from fairtrial_operator.draft import Draft
 from fairtrial_operator.seen import CollectCalls, Decision, Event, Report, Seen, Stored, StoreRecord, WriteStatus
@@ -33,7 +34,8 @@ def decide_record(run: BenchmarkRun, seen: Seen, now: datetime) -> Decision:
         return _decide_calls(run, seen, calls, now)
     record = record_of(run, agent, evaluation, calls)
     if seen.stored is None:
-        return Decision(StoreRecord(record.to_bytes()))
+        data = record.to_bytes()
+        return Decision(StoreRecord(data, statements.provenance(record, data)))
     if seen.stored.problem:
         return _wait(run, seen, now, seen.stored)
     draft, found = Draft(run, now), record.classification
@@ -86,7 +88,9 @@ def _wait(run: BenchmarkRun, seen: Seen, now: datetime, stored: Stored) -> Decis
     waiting = retry_or_release(run, now, seen.release_after_seconds)
     if not waiting.retry:
         return waiting
-    conflict = stored.problem == "conflict"
-    reason = Reason.RECORD_CONFLICT if conflict else Reason.STORE_UNAVAILABLE
+    reason = {"conflict": Reason.RECORD_CONFLICT, "signing": Reason.SIGNING_FAILED}.get(
+        stored.problem, Reason.STORE_UNAVAILABLE
+    )
     draft = Draft(run, now).say(RECORDED, "False", reason, stored.message)
-    return write_or(run, draft, waiting, Event(reason, stored.message) if conflict else None)
+    event = Event(reason, stored.message) if reason != Reason.STORE_UNAVAILABLE else None
+    return write_or(run, draft, waiting, event)

@@ -28,4 +28,6 @@ COHORT_RUNS_ADOPTED = Counter(
 REPLACEMENTS = Counter("fairtrial_replacements", "Decisions about invalid runs, by code", ["code"], registry=REGISTRY)
 ANALYSES = Counter("fairtrial_analyses", "Jobs created that analyse cohorts", registry=REGISTRY)
 LEDGER_PAGES = Counter("fairtrial_ledger_pages", "Objects written to ledgers", registry=REGISTRY)
+CHECKPOINTS = Counter("fairtrial_ledger_checkpoints", "Roots of ledgers signed", registry=REGISTRY)
+UNSTAMPED = Counter("fairtrial_checkpoints_unstamped", "Checkpoints that no authority stamped", registry=REGISTRY)
 LEDGER_ENTRIES = Counter("fairtrial_ledger_entries", "Entries written to ledgers", registry=REGISTRY)

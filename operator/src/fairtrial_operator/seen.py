@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from fairtrial.api import BenchmarkRunStatus
+from fairtrial.attest.statement import Statement
 from fairtrial.documents import AgentReport, Artifact, EvaluationReport
 from fairtrial.usage.calls import ModelCalls
 from fairtrial_operator.accept import References
@@ -28,12 +29,13 @@ class Report:
 
 @dataclass(frozen=True)
 class Stored:
-    """How the attempt to store the record ended."""
+    """How the attempt to store the record ended. `signed` says by which key, or why by none."""
 
     uri: str = ""
     sha256: str = ""
-    problem: Literal["", "unavailable", "conflict"] = ""
+    problem: Literal["", "unavailable", "conflict", "signing"] = ""
     message: str = ""
+    signed: str = ""
 
 
 @dataclass(frozen=True)
@@ -115,9 +117,10 @@ class CollectCalls:
 
 @dataclass(frozen=True)
 class StoreRecord:
-    """Put the run's record, once and for ever."""
+    """Put the run's record, once and for ever, after the signed statement about it."""
 
     data: bytes
+    statement: Statement
 
 
 Action = Hold | Release | CreatePod | ReleasePod | DeletePod | WriteStatus | CollectCalls | StoreRecord

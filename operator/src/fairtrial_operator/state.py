@@ -8,6 +8,7 @@ from typing import NamedTuple
 from fairtrial import names
 from fairtrial.api import BenchmarkRun, is_true
 from fairtrial.api.conditions import ACCEPTED
+from fairtrial.evidence.probe import Capabilities
 from fairtrial_operator import pods
 from fairtrial_operator.cache import Cache, Key, Object, key_of
 from fairtrial_operator.cohorts.book import Book
@@ -60,6 +61,8 @@ class State:
     members: Members = field(default_factory=Members)
     books: dict[str, Book] = field(default_factory=dict)  # of sealed cohorts that are not complete, by UID
     resynced: set[WorkKey] = field(default_factory=set)  # keys that only a resync has made due
+    store_found: Capabilities | None = None  # by the probe at start
+    signs: bool = False  # whether the roots of ledgers are signed here
     clock: Callable[[], float] = time.monotonic
     unheard_since: float | None = None  # when a run was written that no watch has spoken of since
     _waiting: dict[tuple[str, Key], set[WorkKey]] = field(default_factory=dict)

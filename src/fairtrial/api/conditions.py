@@ -77,6 +77,7 @@ class Reason:
     STORED = "Stored"
     STORE_UNAVAILABLE = "StoreUnavailable"
     RECORD_CONFLICT = "RecordConflict"
+    SIGNING_FAILED = "SigningFailed"
     # a cohort's
     COHORT_NOT_SEALED = "CohortNotSealed"
     NOT_SCHEDULED = "NotScheduled"

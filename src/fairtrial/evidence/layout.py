@@ -130,6 +130,10 @@ class CohortLayout:
         """The key of the RFC 3161 reply about the preregistration, where an authority was asked."""
         return check_key(f"{self.base}/preregistration.tsr")
 
+    def checkpoints(self) -> str:
+        """What the keys of all checkpoints begin with."""
+        return check_key(f"{self.base}/checkpoints") + "/"
+
     def checkpoint(self, size: int) -> str:
         """The key of the signed root of the ledger's first `size` entries."""
         return check_key(f"{self.base}/checkpoints/{size:0{LEDGER_DIGITS}d}.note")

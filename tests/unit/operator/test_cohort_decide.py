@@ -21,6 +21,7 @@ from fairtrial_operator.cohorts.seen import (
     CreateRuns,
     DeleteRuns,
     PutPreregistration,
+    SignLedger,
     Trouble,
     WriteCohort,
 )
@@ -40,7 +41,8 @@ LABELS = {"pod-security.kubernetes.io/enforce": "restricted", names.NAMESPACE_LA
 NAMESPACE = NamespaceView("trials", LABELS, True, True)
 TASKS = {"task-1": make_task(), "task-2": make_task("task-2", publicArchive={"sha256": "f" * 64, "size": 1})}
 FOUND = Found(TASKS, make_resource_class(), {})
-STORED = Stored("s3://b/p.json", "1" * 64)
+STORED = Stored("s3://b/p.json", "1" * 64, signed="unsigned: no key")
+CAPABILITIES = ledgers.LedgerEntry("capabilities", sha256="3" * 64, found={"winners": 1})
 
 
 def said(cohort: BenchmarkCohort, kind: str) -> tuple[str, str]:
@@ -116,9 +118,14 @@ def test_a_stored_preregistration_seals_and_is_told_in_an_event() -> None:
     assert (said(sealed, "Sealed"), sealed.status.phase) == (("True", "Stored"), "Sealed")
     assert sealed.status.preregistration_sha256 == "1" * 64
     assert (decision.event.reason, decision.warning) == ("Sealed", False)  # type: ignore[union-attr]
+    assert "unsigned: no key" in decision.event.message  # type: ignore[union-attr]
+    assert "unsigned: no key" in find_condition(sealed.status.conditions, "Sealed").message  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize(("problem", "reason"), [("unavailable", "StoreUnavailable"), ("conflict", "SealConflict")])
+@pytest.mark.parametrize(
+    ("problem", "reason"),
+    [("unavailable", "StoreUnavailable"), ("conflict", "SealConflict"), ("signing", "SigningFailed")],
+)
 def test_a_seal_that_does_not_hold_is_tried_again_and_nothing_begins(problem: Any, reason: str) -> None:
     cohort = make_cohort(seal=True)
     seen = CohortSeen(NAMESPACE, found=FOUND, sealed=Stored(problem=problem, message="why"))
@@ -157,6 +164,7 @@ class Life:
     outranked: bool = False
     blocks: Blocks | None = None
     finds: tuple[int, str] = (0, "")
+    signed: set[int] | None = None  # None: this operator has no key
 
     @classmethod
     def of(cls, **spec: Any) -> "Life":
@@ -188,6 +196,8 @@ class Life:
             "refused": self.refused,
             "outranked": self.outranked,
             "blocks": self.blocks,
+            "capabilities": CAPABILITIES,
+            "to_sign": [] if self.signed is None else sorted(set(ledger.checkpoints) - self.signed),
         }
         return CohortSeen(NAMESPACE, **(good | changes))
 
@@ -210,6 +220,9 @@ class Life:
             case DeleteRuns(names=gone):
                 for name in gone:
                     del self.runs[name]
+            case SignLedger(sizes=sizes):
+                assert self.signed is not None
+                self.signed.update(sizes)
             case CompareBlocks():
                 self.blocks = Blocks(*self.finds)
             case WriteCohort(status=status):
@@ -299,6 +312,49 @@ def test_no_run_exists_that_the_ledger_does_not_announce() -> None:
     assert set(life.created) <= before
     entries = [entry.kind for entry in ledgers_entries(life)]
     assert entries[0] == "sealed"
+
+
+def test_the_first_page_says_what_the_store_does_and_waits_until_that_is_known() -> None:
+    life = Life.of()
+
+    waiting = life.rest(capabilities=None)
+    assert (life.pages, waiting.again_after) == ([], 1.0)
+    life.rest()
+
+    assert life.ledger.capabilities == replace(CAPABILITIES, number=2)
+
+
+def test_roots_are_signed_before_what_they_announce_happens() -> None:
+    life = Life.of(execution={"resourceClassName": "small", "parallelism": 3})
+    life.signed = set()
+    actions = [type(life.step().action) for _ in range(4)]
+    assert [one for one in actions if one is not WriteCohort] == [Append, SignLedger, CreateRuns]
+    assert life.signed == {life.ledger.size}
+
+    for name in [entry.run for entry in schedule_of(life.cohort).entries]:
+        life.rest()
+        life.end(name)
+    while life.cohort.status.finished_at is None:
+        unsigned = set(life.ledger.checkpoints) - life.signed
+        life.step()
+        assert life.cohort.status.finished_at is None or not unsigned
+
+    assert life.signed == set(life.ledger.checkpoints) > {life.ledger.size}
+
+
+def test_an_operator_without_a_key_signs_nothing() -> None:
+    life = Life.of()
+
+    for _ in range(5):
+        assert not isinstance(life.step().action, SignLedger)
+
+
+def test_the_root_after_an_analysis_is_signed_before_anything_else() -> None:
+    complete = {"type": "Complete", "status": "True", "reason": "AllAccountedFor", "observedGeneration": 1}
+    complete |= {"lastTransitionTime": "2026-01-01T11:00:00Z"}
+    over = make_cohort(seal=True, status={"preregistrationSha256": "1" * 64, "conditions": [complete]})
+
+    assert decide(over, CohortSeen(NAMESPACE, to_sign=[7, 8], batch=1), NOON) == CohortDecision(SignLedger([7]))
 
 
 def ledgers_entries(life: Life) -> list[ledgers.LedgerEntry]:

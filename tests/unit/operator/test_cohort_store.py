@@ -1,31 +1,41 @@
 """Cohorts between their store and the API server: what is adopted, read again, asked for, or refused."""
 
 import asyncio
+import dataclasses
 import hashlib
 import random
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from fairtrial_operator.cohorts.apply import CohortApplier
 from fairtrial_operator.cohorts.book import Book
 from fairtrial_operator.cohorts.observe import CohortNotes, CohortObserver
-from fairtrial_operator.cohorts.seen import Append, CreateRuns, PutPreregistration
+from fairtrial_operator.cohorts.seen import Append, CreateRuns, PutPreregistration, SignLedger
 from fairtrial_operator.kube import AlreadyExists, Forbidden, NotFound
+from fairtrial_operator.signatory import Signatory
 from fairtrial_operator.state import State
 from fairtrial_operator.workqueue import WorkQueue
 
 from fairtrial import names
 from fairtrial.api import BenchmarkCohort
+from fairtrial.attest import dsse, note
+from fairtrial.attest import trust as trusts
+from fairtrial.attest.trust import TrustedKey, TrustList
 from fairtrial.cohort import preregistration
 from fairtrial.cohort.ledger import Ledger, LedgerEntry
 from fairtrial.cohort.preregistration import Found
 from fairtrial.cohort.runs import run_manifest
 from fairtrial.cohort.schedule import schedule_of
-from fairtrial.errors import StoreUnavailable
+from fairtrial.errors import SigningFailed, StoreUnavailable
 from fairtrial.evidence.layout import Layout
 from fairtrial.evidence.memory import MemoryStore
+from fairtrial.evidence.probe import Capabilities, ObjectLock
 from fairtrial.evidence.record import assemble
+from fairtrial.signing import keys as signing_keys
+from fairtrial.signing import storing
+from fairtrial.signing.keys import SigningKey
 from fairtrial.testing import COHORT_UID, make_cohort, make_finished_run, make_resource_class, make_task
 
 TASKS = {"task-1": make_task(), "task-2": make_task("task-2", publicArchive={"sha256": "f" * 64, "size": 1})}
@@ -66,14 +76,14 @@ def live(body: Any, uid: str = "u") -> Any:
 
 
 class World:
-    def __init__(self) -> None:
+    def __init__(self, signatory: Signatory | None = None) -> None:
         self.store, self.kube = MemoryStore(), FakeKube()
-        self.state = State(WorkQueue(clock=lambda: 0.0, rng=random.Random(1)))
+        self.state = State(WorkQueue(clock=lambda: 0.0, rng=random.Random(1)), signs=signatory is not None)
         settings: Any = SimpleNamespace(selects=lambda _: True, gateway_namespace="")
         kube: Any = self.kube
         runs: Any = None
         self.observer = CohortObserver(kube, self.store, Layout(), self.state, settings, runs, lambda: 0.0)
-        self.applier = CohortApplier(kube, self.store, "bucket", self.state, self.observer, lambda: 0.0)
+        self.applier = CohortApplier(kube, self.store, "bucket", self.state, self.observer, lambda: 0.0, signatory)
         self.notes = CohortNotes()
 
     def apply(self, cohort: BenchmarkCohort, action: Any) -> CohortNotes:
@@ -163,6 +173,168 @@ def test_a_ledger_with_a_page_of_somebody_else_is_broken(monkeypatch: pytest.Mon
     monkeypatch.setattr(world.store, "keys", down)
     world.state.books[COHORT_UID].trouble = None
     assert world.observe(cohort).ledger_trouble.reason == "StoreUnavailable"
+
+
+# --- signatures -------------------------------------------------------------------------------------------------------
+def key_of(seed: int) -> SigningKey:
+    return signing_keys.of_private(Ed25519PrivateKey.from_private_bytes(bytes([seed]) * 32))
+
+
+KEY = key_of(1)
+TRUST = TrustList((TrustedKey("operator", KEY.public),))
+
+
+def test_a_preregistration_is_signed_when_it_is_stored() -> None:
+    world, cohort = World(Signatory(KEY)), make_cohort(seal=True)
+    keys, data = world.observer.keys_of(cohort), stored(cohort)
+
+    notes = world.apply(cohort, PutPreregistration(data))
+
+    assert notes.sealed is not None
+    assert notes.sealed.signed == f"signed with key {KEY.key_id[:12]}…"
+    found = dsse.verify(world.store.get(keys.preregistration_signature()), TRUST, trusts.PREREGISTRATION)
+    assert found.statement.digests == {"preregistration.json": hashlib.sha256(data).hexdigest()}
+    assert found.statement.predicate["cohort"]["uid"] == COHORT_UID
+    assert found.statement.predicate["runs"] == len(schedule_of(cohort).entries)
+
+
+def test_a_preregistration_that_was_adopted_is_signed_as_it_is() -> None:
+    world, cohort = World(Signatory(KEY)), make_cohort(seal=True)
+    first, keys = stored(cohort), world.observer.keys_of(cohort)
+    world.store.put(keys.preregistration(), first)
+
+    world.apply(
+        cohort, PutPreregistration(stored(cohort, Found(TASKS, make_resource_class(metadata={"uid": "x"}), {})))
+    )
+
+    found = dsse.verify(world.store.get(keys.preregistration_signature()), TRUST, trusts.PREREGISTRATION)
+    assert found.statement.digests == {"preregistration.json": hashlib.sha256(first).hexdigest()}
+
+
+def test_a_signature_from_before_a_crash_stays_whoever_signs_now() -> None:
+    world, cohort = World(Signatory(KEY)), make_cohort(seal=True)
+    world.apply(cohort, PutPreregistration(stored(cohort)))
+    key = world.observer.keys_of(cohort).preregistration_signature()
+    first = world.store.get(key)
+    exchanged = World(Signatory(key_of(2)))
+    exchanged.store.objects, exchanged.store._digests = world.store.objects, world.store._digests
+
+    notes = exchanged.apply(cohort, PutPreregistration(stored(cohort)))
+
+    assert notes.sealed is not None
+    assert notes.sealed.problem == ""
+    assert exchanged.store.get(key) == first
+
+
+def test_another_statement_in_its_place_seals_nothing() -> None:
+    world, cohort = World(Signatory(KEY)), make_cohort(seal=True)
+    world.store.put(world.observer.keys_of(cohort).preregistration_signature(), b"{}")
+
+    notes = world.apply(cohort, PutPreregistration(stored(cohort)))
+
+    assert notes.sealed is not None
+    assert notes.sealed.problem == "conflict"
+
+
+def test_without_a_key_nothing_is_signed_and_that_is_said() -> None:
+    world, cohort = World(), make_cohort(seal=True)
+
+    notes = world.apply(cohort, PutPreregistration(stored(cohort)))
+
+    assert notes.sealed is not None
+    assert notes.sealed.signed == "unsigned: the operator has no signing key"
+    assert list(world.store.objects) == [world.observer.keys_of(cohort).preregistration()]
+
+
+def test_a_development_key_says_so() -> None:
+    assert str(Signatory(dataclasses.replace(KEY, development=True))).startswith("signed with development key ")
+
+
+def test_a_cohort_is_not_sealed_before_it_is_stamped_and_is_stamped_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, cohort = World(Signatory(KEY, "http://tsa")), make_cohort(seal=True)
+    key, asked = world.observer.keys_of(cohort).preregistration_timestamp(), list[bytes]()
+
+    def down(_: str, __: bytes) -> bytes:
+        raise SigningFailed("the authority is down")
+
+    monkeypatch.setattr(storing.timestamps, "ask", down)
+    notes = world.apply(cohort, PutPreregistration(stored(cohort)))
+    assert notes.sealed is not None
+    assert notes.sealed.problem == "signing"
+
+    def answer(_: str, data: bytes) -> bytes:
+        asked.append(data)
+        return b"reply %d" % len(asked)
+
+    monkeypatch.setattr(storing.timestamps, "ask", answer)
+    for _ in range(2):
+        notes = world.apply(cohort, PutPreregistration(stored(cohort)))
+        assert notes.sealed is not None
+        assert notes.sealed.problem == ""
+
+    assert asked == [stored(cohort)]
+    assert world.store.get(key) == b"reply 1"
+
+
+def test_the_roots_of_a_ledger_are_signed_and_not_asked_for_again() -> None:
+    world, cohort = World(Signatory(KEY)), sealed()
+    book = world.book(cohort, LedgerEntry("sealed", sha256=SHA256), TICKET)
+    assert world.observe(cohort).to_sign == [2]
+
+    world.apply(cohort, SignLedger([2]))
+
+    assert world.observe(cohort).to_sign == []
+    read = note.parse(world.store.get(world.observer.keys_of(cohort).checkpoint(2)))
+    origin = note.origin(cohort.metadata.namespace, cohort.metadata.name, COHORT_UID)
+    assert note.verify(read, [KEY.public], key_name=origin)
+    assert note.checkpoint(read.text).root == book.ledger.tree.root()  # type: ignore[union-attr]
+    book.ledger = None  # as after a crash
+    assert world.observe(cohort).to_sign == []
+
+
+def test_a_root_that_was_not_signed_before_a_crash_is_signed_after_it() -> None:
+    world, cohort = World(Signatory(KEY)), sealed()
+    world.book(cohort, LedgerEntry("sealed", sha256=SHA256), TICKET).ledger = None
+
+    assert world.observe(cohort).to_sign == [2]
+
+
+def test_a_checkpoint_of_another_tree_is_trouble_and_stays() -> None:
+    world, cohort = World(Signatory(KEY)), sealed()
+    world.book(cohort, LedgerEntry("sealed", sha256=SHA256), TICKET)
+    key = world.observer.keys_of(cohort).checkpoint(2)
+    world.store.put(key, b"fork")
+
+    world.apply(cohort, SignLedger([2]))
+
+    seen = world.observe(cohort)
+    assert (seen.ledger, seen.ledger_trouble.reason, seen.to_sign) == (None, "LedgerBroken", [])
+    assert world.store.get(key) == b"fork"
+
+
+def test_a_checkpoint_without_a_stamp_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, cohort = World(Signatory(KEY, "http://tsa")), sealed()
+    world.book(cohort, LedgerEntry("sealed", sha256=SHA256), TICKET)
+
+    def down(_: str, __: bytes) -> bytes:
+        raise SigningFailed("the authority is down")
+
+    monkeypatch.setattr(storing.timestamps, "ask", down)
+    world.apply(cohort, SignLedger([2]))
+
+    assert (world.observe(cohort).ledger_trouble, world.observe(cohort).to_sign) == (None, [])
+
+
+def test_what_the_store_was_found_to_do_is_an_entry() -> None:
+    world, cohort = World(), sealed()
+    world.book(cohort)
+    assert world.observe(cohort).capabilities is None
+    world.state.store_found = Capabilities(True, True, 8, 1, True, True, ObjectLock("COMPLIANCE", 30), 30, True)
+
+    entry = world.observe(cohort).capabilities
+
+    assert entry.found["objectLock"] == {"mode": "COMPLIANCE", "days": 30}
+    assert (entry.found["winners"], len(entry.sha256)) == (1, 64)
 
 
 # --- runs -------------------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from fairtrial import documents
 from fairtrial.api import BenchmarkCohort, BenchmarkRun, Reason, parse
 from fairtrial.cohort import preregistration
 from fairtrial.cohort.ledger import LedgerEntry
-from fairtrial.errors import Conflict, FairtrialError, InvalidInput
+from fairtrial.errors import Conflict, FairtrialError, InvalidInput, SigningFailed
 from fairtrial.evidence.layout import uri
 from fairtrial.evidence.objects import ObjectStore
 from fairtrial.names import RUN_FINALIZER
@@ -31,12 +31,14 @@ from fairtrial_operator.cohorts.seen import (
     DeleteRuns,
     Object,
     PutPreregistration,
+    SignLedger,
     Trouble,
     WriteCohort,
 )
 from fairtrial_operator.draft import stamp
 from fairtrial_operator.kube import COHORTS, JOBS, RUNS, AlreadyExists, Changed, Forbidden, Invalid, Kube, NotFound
 from fairtrial_operator.seen import Stored
+from fairtrial_operator.signatory import Signatory, checkpoint
 from fairtrial_operator.state import State
 
 log = logging.getLogger(__name__)
@@ -53,8 +55,10 @@ class CohortApplier:
         state: State,
         observer: CohortObserver,
         clock: Callable[[], float],
+        signatory: Signatory | None = None,
     ) -> None:
         self._kube, self._store, self._bucket = kube, store, bucket
+        self._signatory = signatory or Signatory()
         self._state, self._observer, self._clock = state, observer, clock
 
     async def apply(self, cohort: BenchmarkCohort, raw: Object, action: CohortAction, notes: CohortNotes) -> None:
@@ -64,6 +68,8 @@ class CohortApplier:
                 notes.sealed = await asyncio.to_thread(self._seal, cohort, data)
             case Append(entries=entries):
                 await self._append(cohort, self._book(cohort), entries)
+            case SignLedger(sizes=sizes):
+                await self._sign(cohort, self._book(cohort), sizes)
             case CreateRuns(bodies=bodies):
                 book = self._book(cohort)
                 await _all(self._create(cohort, book, body, notes) for body in bodies)
@@ -85,18 +91,22 @@ class CohortApplier:
 
     # --- the store ----------------------------------------------------------------------------------------------------
     def _seal(self, cohort: BenchmarkCohort, data: bytes) -> Stored:
-        key = self._observer.keys_of(cohort).preregistration()
+        keys = self._observer.keys_of(cohort)
+        key = keys.preregistration()
         try:
             try:
                 self._store.put(key, data, media_type="application/json")
             except Conflict:
                 data = self._adopt(cohort, key)
+            self._signatory.seal(self._store, keys, data)
+        except SigningFailed as error:
+            return Stored(problem="signing", message=str(error))
         except (Conflict, InvalidInput) as error:
             return Stored(problem="conflict", message=str(error))
         except FairtrialError as error:
             metrics.STORE_ERRORS.labels(error.reason).inc()
             return Stored(problem="unavailable", message=str(error))
-        return Stored(uri(self._bucket, key), hashlib.sha256(data).hexdigest())
+        return Stored(uri(self._bucket, key), hashlib.sha256(data).hexdigest(), signed=str(self._signatory))
 
     def _adopt(self, cohort: BenchmarkCohort, key: str) -> bytes:
         """What was stored before the operator died, where an object that the cohort names was made anew meanwhile."""
@@ -135,6 +145,29 @@ class CohortApplier:
             if entry.kind in ("record", "lost"):
                 book.evidence.pop(entry.run, None)
                 book.records.pop(entry.run, None)
+
+    async def _sign(self, cohort: BenchmarkCohort, book: Book, sizes: Sequence[int]) -> None:
+        assert book.ledger is not None
+        keys, about = self._observer.keys_of(cohort), cohort.metadata
+        for size in sizes:
+            what = checkpoint(about.namespace, about.name, about.uid, size, book.ledger.checkpoints[size])
+            try:
+                unstamped = await asyncio.to_thread(self._signatory.checkpoint, self._store, keys, what)
+            except (Conflict, InvalidInput) as error:
+                book.trouble = Trouble(Reason.LEDGER_BROKEN, str(error), again=False)
+                return
+            except SigningFailed as error:
+                book.trouble = Trouble(Reason.SIGNING_FAILED, str(error))
+                return
+            except FairtrialError as error:
+                metrics.STORE_ERRORS.labels(error.reason).inc()
+                book.trouble = Trouble(Reason.STORE_UNAVAILABLE, str(error))
+                return
+            if unstamped:
+                metrics.UNSTAMPED.inc()
+                log.warning("%s has no time-stamp: %s", keys.checkpoint(size), unstamped)
+            book.signed.add(size)
+            metrics.CHECKPOINTS.inc()
 
     async def _compare(self, cohort: BenchmarkCohort, book: Book) -> None:
         assert book.ledger is not None

@@ -19,6 +19,7 @@ class Book:
     schedule: Schedule
     by_run: Mapping[str, Entry]
     ledger: Ledger | None = None  # None until it is read
+    signed: set[int] = field(default_factory=set)  # sizes of the ledger whose roots are
     trouble: Trouble | None = None  # of this reconciliation
     refused: Trouble | None = None  # why runs could not be created when that was last tried
     fresh: set[str] = field(default_factory=set)  # tickets whose run is known not to exist yet

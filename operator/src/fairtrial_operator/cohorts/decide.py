@@ -3,8 +3,9 @@
 One step at a time, so that the operator may die between any two: whatever was done is seen again, in the store or on
 the API server, and nothing is done twice. The order of a cohort's life:
 
-    accepted → preregistration stored → status: sealed → ledger: sealed, tickets → runs created → ledger: records,
-    replacements, further tickets → … → ledger: complete → status: complete → analysis → objects of runs deleted
+    accepted → preregistration stored, signed → status: sealed → ledger: sealed, tickets → its root signed → runs
+    created → ledger: records, replacements, further tickets → … → ledger: complete → its root signed → status: complete
+    → analysis → objects of runs deleted
 """
 
 from collections.abc import Sequence
@@ -21,7 +22,14 @@ from fairtrial_operator.accept import PSS_LABEL
 from fairtrial_operator.cohorts.decide_analysis import decide_analysis, image_refused
 from fairtrial_operator.cohorts.decide_runs import decide_runs
 from fairtrial_operator.cohorts.draft import CohortDraft
-from fairtrial_operator.cohorts.seen import CohortDecision, CohortSeen, DeleteRuns, PutPreregistration, WriteCohort
+from fairtrial_operator.cohorts.seen import (
+    CohortDecision,
+    CohortSeen,
+    DeleteRuns,
+    PutPreregistration,
+    SignLedger,
+    WriteCohort,
+)
 from fairtrial_operator.seen import Event
 
 LOOK_AGAIN_SECONDS = 60.0
@@ -70,12 +78,13 @@ def _before(cohort: BenchmarkCohort, seen: CohortSeen, now: datetime) -> CohortD
             PutPreregistration(preregistration.to_bytes(preregistration.document(cohort, seen.found)))
         )
     if seen.sealed.problem:
-        conflict = seen.sealed.problem == "conflict"
-        reason = Reason.SEAL_CONFLICT if conflict else Reason.STORE_UNAVAILABLE
+        reason = {"conflict": Reason.SEAL_CONFLICT, "signing": Reason.SIGNING_FAILED}.get(
+            seen.sealed.problem, Reason.STORE_UNAVAILABLE
+        )
         draft.say(SEALED, "False", reason, seen.sealed.message)
-        event = Event("Refused", seen.sealed.message) if conflict else None
+        event = Event("Refused", seen.sealed.message) if reason != Reason.STORE_UNAVAILABLE else None
         return _write_or(cohort, draft, CohortDecision(retry=True), event)
-    message = f"The preregistration of {runs} runs lies in the store."
+    message = f"The preregistration of {runs} runs lies in the store, {seen.sealed.signed}."
     draft.say(SEALED, "True", Reason.STORED, message).say(CAPACITY_AVAILABLE, "True", Reason.AVAILABLE)
     draft.set(preregistration_uri=seen.sealed.uri, preregistration_sha256=seen.sealed.sha256, next_index=1)
     draft.once(sealed_at=draft.now)
@@ -129,6 +138,8 @@ def _never_began(cohort: BenchmarkCohort, now: datetime) -> CohortDecision:
 # --- after the last run -----------------------------------------------------------------------------------------------
 def _after(cohort: BenchmarkCohort, seen: CohortSeen, now: datetime) -> CohortDecision:
     """Complete is for ever; what is left is its analysis, and the objects of its runs, which still take room."""
+    if seen.to_sign:
+        return CohortDecision(SignLedger(seen.to_sign[: seen.batch]))
     analysis = decide_analysis(cohort, seen, now)
     if analysis.action is not None:
         return analysis

@@ -20,12 +20,14 @@ from fairtrial_operator.cohorts.seen import (
     CompareBlocks,
     CreateRuns,
     Object,
+    SignLedger,
     Trouble,
     WriteCohort,
 )
 from fairtrial_operator.seen import Event
 
 TRY_AGAIN_SECONDS = 10.0
+STORE_AGAIN_SECONDS = 1.0
 REASON_MAX = 256
 
 
@@ -34,12 +36,17 @@ def decide_runs(cohort: BenchmarkCohort, seen: CohortSeen, now: datetime) -> Coh
     ledger, schedule = seen.ledger, seen.schedule
     if ledger is None or schedule is None:
         return _no_ledger(cohort, seen, now)
+    if ledger.sealed is None and seen.capabilities is None:
+        return CohortDecision(again_after=STORE_AGAIN_SECONDS)  # its first page says what the store does
     demand = _demand(cohort, seen, schedule, ledger, now)
     if seen.status_due:
         # Before anything else, so that a cohort that is never idle tells where it is, too.
         told = _account(cohort, seen, schedule, ledger, now)
         if told.action is not None:
             return replace(told, demand=demand)
+    if seen.to_sign:
+        # Before what the ledger announces is done, and before more is added to it.
+        return CohortDecision(SignLedger(seen.to_sign[: seen.batch]), demand=demand)
     entries = owed(cohort, seen, now)
     if entries:
         return CohortDecision(Append(entries), demand=demand)

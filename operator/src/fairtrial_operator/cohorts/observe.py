@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from fairtrial import names
+from fairtrial import documents, names
 from fairtrial.api import BenchmarkCohort, BenchmarkTask, ModelProvider, Reason, ResourceClass, is_true
 from fairtrial.api.conditions import COMPLETE
 from fairtrial.cohort import ledger as ledgers
@@ -16,8 +16,9 @@ from fairtrial.cohort.comparability import comparability
 from fairtrial.cohort.ledger import Ledger, LedgerEntry
 from fairtrial.cohort.replacement import Evidence
 from fairtrial.errors import FairtrialError, InvalidInput
-from fairtrial.evidence.layout import CohortLayout, Layout
+from fairtrial.evidence.layout import CohortLayout, Layout, sha256
 from fairtrial.evidence.objects import ObjectStore
+from fairtrial.evidence.probe import Capabilities
 from fairtrial.evidence.record_model import Record, load_record
 from fairtrial_operator.cache import Key
 from fairtrial_operator.cohorts import decide_analysis
@@ -108,7 +109,15 @@ class CohortObserver:
             status_due=due <= 0,
             status_due_after=due,
             batch=BATCH,
+            capabilities=capabilities_entry(self._state.store_found),
+            to_sign=self._to_sign(book),
         )
+
+    def _to_sign(self, book: Book) -> list[int]:
+        """Sizes of the ledger whose roots this operator has to sign."""
+        if not self._state.signs or book.trouble is not None or book.ledger is None:
+            return []
+        return sorted(size for size in book.ledger.checkpoints if size not in book.signed)
 
     async def _over(self, cohort: BenchmarkCohort, notes: CohortNotes, seen: CohortSeen) -> CohortSeen:
         """What a complete cohort's analysis needs to know; nothing is read for one that needs none."""
@@ -122,11 +131,12 @@ class CohortObserver:
             book.trouble = await self._read_over(cohort, book)
         job, pods = await self._job(cohort)
         ledger = None if book.trouble is not None else book.ledger
-        return replace(seen, schedule=book.schedule, ledger=ledger, ledger_trouble=book.trouble, job=job, job_pods=pods)
+        seen = replace(seen, ledger=ledger, ledger_trouble=book.trouble, to_sign=self._to_sign(book))
+        return replace(seen, schedule=book.schedule, job=job, job_pods=pods)
 
     async def _read_over(self, cohort: BenchmarkCohort, book: Book) -> Trouble | None:
         try:
-            book.ledger = await asyncio.to_thread(self._read_ledger, cohort)
+            await asyncio.to_thread(self._read_ledger, cohort, book)
         except InvalidInput as error:
             return Trouble(Reason.LEDGER_BROKEN, str(error), again=False)
         except FairtrialError as error:
@@ -177,7 +187,8 @@ class CohortObserver:
         try:
             if book.ledger is None:
                 await self._list_runs(cohort)
-                book.ledger = await asyncio.to_thread(self._read_ledger, cohort)
+                await asyncio.to_thread(self._read_ledger, cohort, book)
+            assert book.ledger is not None
             await self._look_for_missing(cohort, book, book.ledger)
             await self._read_invalid(cohort, book, book.ledger)
         except InvalidInput as error:
@@ -203,10 +214,14 @@ class CohortObserver:
             if not token:
                 return
 
-    def _read_ledger(self, cohort: BenchmarkCohort) -> Ledger:
-        keys = self._store.keys(self.keys_of(cohort).ledger())
-        pages = several(lambda key: self._store.get(key, limit=PAGE_LIMIT), keys)
-        return ledgers.read(cohort.metadata.name, cohort.metadata.uid, pages)
+    def _read_ledger(self, cohort: BenchmarkCohort, book: Book) -> None:
+        keys = self.keys_of(cohort)
+        pages = several(lambda key: self._store.get(key, limit=PAGE_LIMIT), self._store.keys(keys.ledger()))
+        ledger = ledgers.read(cohort.metadata.name, cohort.metadata.uid, pages)
+        if self._state.signs:  # a root that the listing leaves out is signed again, to the same effect
+            found = set(self._store.keys(keys.checkpoints()))
+            book.signed = {size for size in ledger.checkpoints if keys.checkpoint(size) in found}
+        book.ledger = ledger
 
     async def _look_for_missing(self, cohort: BenchmarkCohort, book: Book, ledger: Ledger) -> None:
         """Tickets without a run in the caches: created and not seen, recorded and gone, or not created yet."""
@@ -276,6 +291,13 @@ def several(read: Callable[[T], R], wanted: Sequence[T]) -> Iterator[R]:
     with ThreadPoolExecutor(READERS) as readers:
         for start in range(0, len(wanted), READ_AHEAD):
             yield from readers.map(read, wanted[start : start + READ_AHEAD])
+
+
+def capabilities_entry(found: Capabilities | None) -> LedgerEntry | None:
+    """What the store was found to do, as the ledger's first page tells it; its digest is that of the probe's object."""
+    if found is None:
+        return None
+    return LedgerEntry("capabilities", sha256=sha256(documents.dump(found)), found=documents.to_json(found))
 
 
 def record_entry(found: tuple[Record, str], index: int) -> LedgerEntry:

@@ -30,6 +30,7 @@ def owed(cohort: BenchmarkCohort, seen: CohortSeen, now: datetime) -> list[Ledge
     made: list[LedgerEntry] = []
     if ledger.sealed is None:
         made.append(LedgerEntry("sealed", sha256=cohort.status.preregistration_sha256 or ""))
+        made += [seen.capabilities] if seen.capabilities is not None else []
     if cohort.spec.cancel is not None and ledger.cancelled is None:
         made.append(LedgerEntry("cancelled", reason=cohort.spec.cancel.reason))
     ends = list(_ends(seen, ledger))

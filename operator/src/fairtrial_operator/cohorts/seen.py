@@ -59,6 +59,8 @@ class CohortSeen:
     status_due: bool = True  # whether counts alone are worth a write now
     status_due_after: float = 0.0
     batch: int = 32
+    capabilities: LedgerEntry | None = None  # what the store was found to do; None until it was asked
+    to_sign: Sequence[int] = ()  # sizes of the ledger that have no signed root yet, if this operator signs
 
 
 # --- what may be done: one thing at a time ----------------------------------------------------------------------------
@@ -74,6 +76,13 @@ class Append:
     """Add a page to the ledger."""
 
     entries: Sequence[LedgerEntry]
+
+
+@dataclass(frozen=True)
+class SignLedger:
+    """Sign the roots of the ledger at these sizes."""
+
+    sizes: Sequence[int]
 
 
 @dataclass(frozen=True)
@@ -127,6 +136,7 @@ class WriteCohort:
 CohortAction = (
     PutPreregistration
     | Append
+    | SignLedger
     | CreateRuns
     | CancelRuns
     | DeleteRuns
