@@ -13,10 +13,13 @@ import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
 from benchmarks.gateway_world import PUBLIC, GatewayWorld, RunningGateway
 from fairtrial.evidence.layout import Layout
 from fairtrial.evidence.store import S3Store
+from local_cluster import layout
 
 MIB = 1024 * 1024
 
@@ -89,6 +92,27 @@ def test_a_token_of_another_audience_a_forged_one_and_none_are_401(world, gatewa
 
     for token in (foreign, forged, "a.b.c"):
         assert call(gateway, "PUT", fresh(), token, b"x")[0] == 401
+
+
+def signed_by_the_cluster(token: str, seconds_left: int) -> str:
+    """The same token with another time, and a signature that the API server would have made."""
+    head, claims, _ = token.split(".")
+    now = int(time.time())
+    said = json.loads(base64.urlsafe_b64decode(claims + "==="))
+    said |= {"iat": now - 3600, "nbf": now - 3600, "exp": now + seconds_left}
+    payload = f"{head}.{base64.urlsafe_b64encode(json.dumps(said).encode()).rstrip(b'=').decode()}"
+    key_file = layout.certificates() / "service-accounts.key"
+    key = serialization.load_pem_private_key(key_file.read_bytes(), None)
+    assert isinstance(key, rsa.RSAPrivateKey)
+    signature = key.sign(payload.encode(), padding.PKCS1v15(), hashes.SHA256())
+    return f"{payload}.{base64.urlsafe_b64encode(signature).rstrip(b'=').decode()}"
+
+
+def test_a_token_that_was_good_until_a_minute_ago_is_401(world, gateway, recorder):
+    good, expired = signed_by_the_cluster(recorder, 600), signed_by_the_cluster(recorder, -60)
+
+    assert call(gateway, "PUT", fresh(), good, b"x")[0] == 201
+    assert call(gateway, "PUT", fresh(), expired, b"x")[0] == 401
 
 
 def test_a_token_without_a_pod_is_refused(world, gateway, run):
