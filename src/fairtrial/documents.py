@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeVar
 from fairtrial.errors import InvalidInput
 
 T = TypeVar("T")
+_PLAIN = frozenset({str, int, float, bool, types.NoneType})
 
 
 # --- what fetch, launch and record are told ---------------------------------------------------------------------------
@@ -314,6 +315,8 @@ def dump(document: Any) -> bytes:
 
 def to_json(value: Any) -> Any:
     """Dataclasses become objects with camelCase keys; everything else stays as it is."""
+    if type(value) in _PLAIN:  # nearly everything in a document, so looked at first
+        return value
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {key: to_json(getattr(value, f.name)) for key, f in _fields(type(value)).items()}
     if isinstance(value, dict):
@@ -334,9 +337,9 @@ def load(kind: type[T], data: bytes | str, *, name: str = "document") -> T:
 
 def from_json(kind: Any, raw: Any, path: str) -> Any:
     """Turn parsed JSON into `kind`, naming the `path` of whatever does not fit."""
-    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
     if kind is Any:
         return raw
+    origin, arguments = _parts(kind)
     if dataclasses.is_dataclass(kind):
         return _dataclass(typing.cast("type", kind), raw, path)
     if origin is Literal:
@@ -357,6 +360,11 @@ def from_json(kind: Any, raw: Any, path: str) -> Any:
 
 
 @functools.cache
+def _parts(kind: Any) -> tuple[Any, tuple[Any, ...]]:
+    return typing.get_origin(kind), typing.get_args(kind)
+
+
+@functools.cache
 def camel(name: str) -> str:
     """`snake_case` as `camelCase`."""
     return re.sub(r"_([a-z0-9])", lambda found: found.group(1).upper(), name)
@@ -366,13 +374,12 @@ def _dataclass(kind: type, raw: Any, path: str) -> Any:
     if not isinstance(raw, dict):
         _refuse(path, "is not an object")
     hints, known = _hints(kind), _fields(kind)
-    unknown = sorted(set(raw) - set(known))
+    unknown = raw.keys() - known.keys()
     if unknown:
-        _refuse(path, f"has unknown field {unknown[0]!r}")
-    required = {key for key, f in known.items() if _has_no_default(f)}
-    missing = sorted(required - set(raw))
+        _refuse(path, f"has unknown field {min(unknown)!r}")
+    missing = _required(kind) - raw.keys()
     if missing:
-        _refuse(path, f"lacks field {missing[0]!r}")
+        _refuse(path, f"lacks field {min(missing)!r}")
     return kind(**{known[key].name: from_json(hints[known[key].name], raw[key], f"{path}.{key}") for key in raw})
 
 
@@ -384,6 +391,11 @@ def _hints(kind: type) -> dict[str, Any]:
 @functools.cache
 def _fields(kind: type) -> "dict[str, dataclasses.Field[Any]]":
     return {camel(f.name): f for f in dataclasses.fields(kind)}
+
+
+@functools.cache
+def _required(kind: type) -> frozenset[str]:
+    return frozenset(key for key, f in _fields(kind).items() if _has_no_default(f))
 
 
 def _has_no_default(f: "dataclasses.Field[Any]") -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 import kopf
 
 from fairtrial_operator.cache import Cache, Object, key_of
-from fairtrial_operator.kube import CLASSES, COHORTS, PROVIDERS, RUNS, TASKS, Resource
+from fairtrial_operator.kube import CLASSES, COHORTS, PAGE, PROVIDERS, RUNS, TASKS, Resource
 from fairtrial_operator.state import State
 
 Post = Callable[..., object]  # hands a call over to the operator's own event loop
@@ -45,7 +45,7 @@ def settings() -> kopf.OperatorSettings:
     made.peering.standalone = True  # one active replica by our own Lease
     made.posting.enabled = False
     made.queueing.worker_limit = None
-    made.watching.chunk_size = 500
+    made.watching.chunk_size = PAGE
     made.networking.request_timeout = 30
     made.persistence.diffbase_storage = NoDiffs()
     return made

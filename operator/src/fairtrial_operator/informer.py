@@ -10,10 +10,9 @@ import time
 from collections.abc import Callable
 
 from fairtrial_operator.cache import Cache, Key, Object, key_of
-from fairtrial_operator.kube import ApiError, ApiUnavailable, Expired, Kube, Resource, translate
+from fairtrial_operator.kube import PAGE, ApiError, ApiUnavailable, Expired, Kube, Resource, translate
 
 log = logging.getLogger(__name__)
-PAGE = 500
 RETRY_SECONDS, RETRY_CAP = 0.5, 15.0
 
 

@@ -22,6 +22,7 @@ from fairtrial_operator.metrics import API_WRITES
 
 Object = dict[str, Any]
 ATTEMPTS = 4
+PAGE = 100  # objects: a pod of a few kilobytes is ten times as much as dicts, and a page is in memory whole
 REQUEST_SECONDS = 30
 MERGE, JSON_PATCH, APPLY = (
     "application/merge-patch+json",
@@ -117,6 +118,8 @@ class Kube:
             # The library reads KUBECONFIG once, at import.
             await load_kube_config(os.environ.get("KUBECONFIG"), client_configuration=configuration)
         configuration.retries = False
+        # Else ~/.netrc and the proxies' variables are read for every single request; the API server is not behind one.
+        configuration.client_session_kwargs = {"trust_env": False}
         return cls(configuration)
 
     async def close(self) -> None:
@@ -135,7 +138,7 @@ class Kube:
         namespace: str | None = None,
         selector: str = "",
         fields: str = "",
-        limit: int = 500,
+        limit: int = PAGE,
         token: str = "",
     ) -> Object:
         """One page of one or all namespaces' objects, read from the store and not from a cache."""

@@ -1,0 +1,104 @@
+"""`python -m benchmarks.cohort_scale`: one system at a time on a fresh control plane, for each number of runs."""
+
+import argparse
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from fairtrial_operator.kube import Kube
+
+from benchmarks.__main__ import RESULTS, machine
+from benchmarks.cohort_scale import audit, ours, peers
+from benchmarks.cohort_scale.control_plane import HERE, ControlPlane, programs
+from local_cluster import binaries
+
+FILE = RESULTS / "cohort_scale.json"
+OURS = ("ours", "ours-killed")
+CRDS = Path(__file__).parents[2] / "crds"
+
+
+def main() -> None:
+    """Measure what was asked for; each result is written as soon as it is there, beside those of earlier calls."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.cohort_scale", description=__doc__)
+    parser.add_argument("--runs", type=int, nargs="+", default=[100, 1000], help="runs (default: 100 1000)")
+    known = [*OURS, *peers.PEERS, *(f"{name}-pair" for name in peers.PEERS)]
+    parser.add_argument("--systems", nargs="+", choices=known, default=["ours", "bare", "bare-pair"])
+    parser.add_argument("--parallelism", type=int, default=250, help="runs under way at once (default: 250)")
+    parser.add_argument("--pod-ms", type=int, default=1000, help="how long a simulated pod runs (default: 1000)")
+    parser.add_argument("--kill-every", type=float, default=10.0, help="of ours-killed, in seconds (default: 10)")
+    parser.add_argument("--limits", choices=["default", "raised"], default="default", help="of the daemons' requests")
+    parser.add_argument("--keep", action="store_true", help="keep the control plane's folder, with its logs")
+    asked = parser.parse_args()
+    found = programs(argo=any(name.startswith("argo") for name in asked.systems))
+    for runs in asked.runs:
+        for system in asked.systems:
+            print(f"== {system}, {runs} runs, limits {asked.limits}", flush=True)
+            result = asyncio.run(measure(system, runs, found, asked))
+            print(json.dumps(result, indent=2), flush=True)
+            keep(f"{system}/{runs}/{asked.limits}", result)
+
+
+async def measure(system: str, runs: int, found: dict[str, Path], asked: argparse.Namespace) -> dict[str, Any]:
+    """One system on a control plane of its own."""
+    folder = Path(tempfile.mkdtemp(prefix="cohort-scale-"))
+    stages = (HERE / "stages.yaml").read_text().replace("MILLISECONDS", str(asked.pod_ms))
+    plane = ControlPlane(folder / "plane", found, raised=asked.limits == "raised", stages=stages)
+    about: dict[str, Any] = {"parallelism": asked.parallelism, "podMs": asked.pod_ms, "limits": asked.limits}
+    about |= {"kubernetes": binaries.kubernetes_version(), "at": datetime.now(UTC).isoformat(timespec="seconds")}
+    began = time.monotonic()
+    try:
+        plane.start()
+        about["loadBefore"] = os.getloadavg()
+        result, users = await _carry_out(system, runs, plane, found, asked)
+        about["cpuSeconds"] = {name: round(one.cpu, 1) for name, one in plane.usage().items()}
+        about["wholeMeasurementSeconds"] = round(time.monotonic() - began, 1)
+        return about | result | audit.summary(audit.read(plane.audit), users)
+    finally:
+        plane.stop()
+        if asked.keep:
+            print(f"kept: {folder}", flush=True)
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+async def _carry_out(
+    system: str, runs: int, plane: ControlPlane, found: dict[str, Path], asked: argparse.Namespace
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    os.environ["KUBECONFIG"] = str(plane.kubeconfig("client"))
+    kube = await Kube.connect()
+    try:
+        if system in OURS:
+            apply_crds(plane, found)
+            kill = asked.kill_every if system == "ours-killed" else 0.0
+            return await ours.run(plane, kube, runs, asked.parallelism, kill), ours.USERS
+        peer, pods = peers.PEERS[system.removesuffix("-pair")], 2 if system.endswith("-pair") else 1
+        made = await peers.run(peer, plane, kube, found, units=runs, pods=pods, parallelism=asked.parallelism)
+        return made, peer.users
+    finally:
+        await kube.close()
+
+
+def apply_crds(plane: ControlPlane, found: dict[str, Path]) -> None:
+    """Our kinds, as they lie in the repository."""
+    environment = {"KUBECONFIG": str(plane.kubeconfig("client"))}
+    for command in (["apply", "--server-side"], ["wait", "--for=condition=Established", "--timeout=60s"]):
+        subprocess.run([found["kubectl"], *command, "-f", CRDS], env=environment, check=True, capture_output=True)
+
+
+def keep(name: str, result: dict[str, Any]) -> None:
+    """Put one result beside the others."""
+    document = json.loads(FILE.read_text()) if FILE.exists() else {"measured": {}}
+    document["measured"][name] = result
+    document |= {"machine": machine(), "at": datetime.now(UTC).isoformat(timespec="seconds")}
+    FILE.write_text(json.dumps(document, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
