@@ -7,6 +7,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+from fairtrial_gateway.models import replicas
 
 from fairtrial.journal.frames import Kind
 from tests.integration.models.world import (
@@ -352,6 +353,47 @@ async def test_no_more_calls_reach_the_provider_at_once_than_it_takes(world, ses
     assert {status for status, _, _ in found} == {200}
     assert most == 3
     assert max(page.queued_ms for page in await world.pages(12)) >= 40
+
+
+async def test_two_replicas_together_keep_to_the_providers_cap_and_one_alone_uses_all_of_it(
+    tmp_path, session, monkeypatch
+):
+    monkeypatch.setattr(replicas, "PERIOD", 0.05)
+    busy, most = 0, 0
+
+    async def answer(writer: asyncio.StreamWriter) -> None:
+        nonlocal busy, most
+        busy += 1
+        most = max(most, busy)
+        await asyncio.sleep(0.05)
+        busy -= 1
+        await whole(ANSWER)(writer)
+
+    async def at_once(*gateways: World) -> int:
+        """The most calls that the provider saw at once, with ten through each of these gateways."""
+        nonlocal most
+        await asyncio.sleep(0.3)  # until each has counted the gateways
+        most = 0
+        found = await asyncio.gather(*(call(one, session) for one in gateways for _ in range(10)))
+        assert {status for status, _, _ in found} == {200}
+        return most
+
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+    live = {"service": "gateway", "namespace": "system"}
+    async with (
+        RawProvider(answer).serving() as provider,
+        make_world(tmp_path / "one", **live) as first,
+        make_world(tmp_path / "two", **live) as second,
+    ):
+        for each in (first, second):
+            each.kubernetes.provider(provider.url, "anthropicMessages", maxConcurrency=6)
+            each.kubernetes.gateways = ["10.0.0.1", "10.0.0.2"]
+        together = await at_once(first, second)
+        first.kubernetes.gateways = ["10.0.0.1"]
+        alone = await at_once(first)
+
+    assert (together, alone) == (6, 6)
 
 
 async def test_a_run_that_is_refused_without_end_fills_no_store(tmp_path, session):

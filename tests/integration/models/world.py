@@ -64,6 +64,7 @@ class FakeKubernetes:
     objects: dict[str, dict[str, Any]] = field(default_factory=dict)  # by resource and name
     away: bool = False
     forbidden: set[str] = field(default_factory=set)  # resources that the gateway may not read
+    gateways: list[str] = field(default_factory=list)  # addresses behind the gateway's Service
 
     def token(self, pod: str, uid: str, audience: str = "fairtrial/provider", lifetime: int = 600) -> str:
         token = jwt({"exp": int(time.time()) + lifetime, "pod": pod, "uid": uid, "aud": audience})
@@ -112,9 +113,14 @@ class FakeKubernetes:
             return web.json_response({"reason": "NotFound", "details": {"name": name}}, status=404)
         return web.json_response(found)
 
+    async def slices(self, request: web.Request) -> web.Response:
+        ready = [{"addresses": [address], "conditions": {"ready": True}} for address in self.gateways]
+        return web.json_response({"items": [{"endpoints": ready}]})
+
     @asynccontextmanager
     async def serving(self) -> AsyncIterator["FakeKubernetes"]:
         app = web.Application()
+        app.router.add_get("/apis/discovery.k8s.io/v1/namespaces/{namespace}/endpointslices", self.slices)
         app.router.add_post("/apis/authentication.k8s.io/v1/tokenreviews", self.review)
         app.router.add_get("/apis/fairtrial.dev/v1alpha1/namespaces/team/{resource}/{name}", self.get)
         app.router.add_get("/api/v1/namespaces/team/{resource}/{name}", self.get)
