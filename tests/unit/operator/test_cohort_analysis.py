@@ -149,6 +149,7 @@ def test_a_complete_cohort_is_analysed_in_the_image_that_it_was_sealed_with() ->
         "FAIRTRIAL_COHORT": metadata.name,
         "FAIRTRIAL_COHORT_UID": metadata.uid,
         "FAIRTRIAL_LEDGER_SIZE": "2",
+        "FAIRTRIAL_ANALYSIS_IMAGE": IMAGE,
     }
     assert job["spec"]["template"]["metadata"]["labels"][names.COHORT_NAMESPACE_LABEL] == metadata.namespace
     assert world.said == ("Unknown", "Analysing")

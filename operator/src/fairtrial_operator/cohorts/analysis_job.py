@@ -72,6 +72,7 @@ def job(cohort: BenchmarkCohort, asked: CohortAnalysis, settings: AnalysisSettin
         "FAIRTRIAL_COHORT": metadata.name,
         "FAIRTRIAL_COHORT_UID": metadata.uid,
         "FAIRTRIAL_LEDGER_SIZE": str(asked.ledger_entries),
+        "FAIRTRIAL_ANALYSIS_IMAGE": cohort.spec.analysis.image,
     }
     container["env"] = [*container.get("env", ()), *({"name": key, "value": value} for key, value in told.items())]
     return made
