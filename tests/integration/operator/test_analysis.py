@@ -165,7 +165,8 @@ async def test_failures_are_told_repeated_by_the_job_and_asked_for_again(
     failed = await analysis.said("False", "AnalysisFailed")
 
     told = next(c["message"] for c in failed["status"]["conditions"] if c["type"] == "Analysed")
-    assert told.startswith("Credentials were found in 3 runs. Withhold them. Ask again: kubectl annotate")
+    assert told.startswith(f"Credentials were found in 3 runs. Withhold them. Log: kubectl -n {world.system} logs job/")
+    assert "Ask again: kubectl annotate --overwrite bcohort c1" in told
     assert failed["status"]["phase"] == "Complete"
     assert len(await analysis.pods()) == 2, "a refusal is not repeated"
     await analysis.ask("mended")

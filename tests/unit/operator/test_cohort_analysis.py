@@ -52,7 +52,10 @@ def pod(message: Any = None, *, code: int = 0, created: str = "2026-01-01T12:00:
 
 
 def over(kind: str = "Complete", reason: str = "", message: str = "") -> Any:
-    return {"status": {"conditions": [{"type": kind, "status": "True", "reason": reason, "message": message}]}}
+    return {
+        "metadata": {"namespace": "system"},
+        "status": {"conditions": [{"type": kind, "status": "True", "reason": reason, "message": message}]},
+    }
 
 
 @dataclass
@@ -327,6 +330,7 @@ def test_a_failure_is_told_with_its_cause_and_how_to_ask_again(pods: Any, job: A
 
     assert world.said == ("False", reason)
     assert tells in world.message
+    assert f"kubectl -n system logs job/{next(iter(world.jobs))}" in world.message
     assert "kubectl annotate --overwrite bcohort cohort-1 -n trials fairtrial.dev/analyse=" in world.message
     assert world.events == ["AnalysisFailed"]
     assert world.ledger.analyses == []

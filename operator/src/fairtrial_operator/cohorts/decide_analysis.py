@@ -31,7 +31,7 @@ from fairtrial_operator.seen import Event
 LOOK_AGAIN_SECONDS = 10.0  # pods are watched, Jobs are not
 SETTLE_SECONDS = 1.0  # until a pod's last words, which a Job counted already, are read
 REQUEST_MAX = 64
-WHY_MAX = 700  # so that what to do next is not cut off
+WHY_MAX = 500  # so that what to do next is not cut off
 AGAIN = (
     f"Ask again: kubectl annotate --overwrite bcohort {{name}} -n {{namespace}} {names.ANALYSE_ANNOTATION}=$(date +%s)"
 )
@@ -179,7 +179,8 @@ def _failed(
         message = f"{message}. Before that: {before.message}" if before is not None else message
     again = AGAIN.format(name=cohort.metadata.name, namespace=cohort.metadata.namespace)
     draft.set(analysis=asked.model_copy(update={"job": None}))
-    told = f"{message[:WHY_MAX]} {again}"
+    log = f"Log: kubectl -n {seen.job['metadata']['namespace']} logs job/{asked.job}"
+    told = f"{message[:WHY_MAX]} {log} {again}"
     draft.say(ANALYSED, "False", Reason.DEADLINE if deadline else Reason.ANALYSIS_FAILED, told)
     return CohortDecision(WriteCohort(draft.done()), event=Event("AnalysisFailed", told))
 
