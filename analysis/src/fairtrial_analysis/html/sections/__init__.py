@@ -1,0 +1,1 @@
+"""One module per section of the page: from the report to words, tables and figures. Pure."""
