@@ -15,6 +15,8 @@ from fairtrial.evidence.layout import Layout
 from fairtrial.evidence.probe import probe
 from fairtrial.evidence.s3_sweep import ABANDONED_AFTER, sweep
 from fairtrial.evidence.store import S3Settings, S3Store
+from fairtrial.signing import keys as signing_keys
+from fairtrial.signing.keys import SigningKey
 from fairtrial_gateway.app import Gateway
 from fairtrial_gateway.identity import Identity
 from fairtrial_gateway.kubernetes import KubernetesApi
@@ -36,14 +38,15 @@ def main() -> int:
     set_up()
     try:
         settings, models, s3 = Settings.from_env(), ModelSettings.from_env(), S3Settings.from_env()
+        key = signing_keys.from_environment()
     except FairtrialError as error:
         say("cannot start", logging.ERROR, reason=error.reason, message=str(error))
         return 2
-    asyncio.run(serve(settings, models, s3))
+    asyncio.run(serve(settings, models, s3, key))
     return 0
 
 
-async def serve(settings: Settings, models: ModelSettings, s3: S3Settings) -> None:
+async def serve(settings: Settings, models: ModelSettings, s3: S3Settings, key: SigningKey | None = None) -> None:
     """Serve until SIGTERM or SIGINT, then finish what is under way."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -53,13 +56,14 @@ async def serve(settings: Settings, models: ModelSettings, s3: S3Settings) -> No
     identity = Identity(api, settings.identity_ttl)
     layout = Layout(s3.prefix)
     calls = ModelCalls(models, api, store, layout, metrics, Process(models.uploads))
-    gateway = Gateway(settings, identity, store, layout, metrics, calls)
+    gateway = Gateway(settings, identity, store, layout, metrics, calls, key)
     gateway.health.expect("store", "identity", "journals")
     runner = runner_of(gateway)
     await runner.setup()
     assert runner.server is not None
     await web.TCPSite(runner, settings.host, settings.port).start()
-    say("listening", host=settings.host, port=settings.port, bucket=s3.bucket, prefix=s3.prefix)
+    signs = key.key_id if key else ""  # empty: what evaluators report is not signed
+    say("listening", host=settings.host, port=settings.port, bucket=s3.bucket, prefix=s3.prefix, evaluator_key=signs)
     tasks = [
         _background(_keep_store(gateway, store)),
         _background(gateway.health.until_passed("identity", identity.check)),

@@ -9,10 +9,12 @@ from aiohttp import web
 from fairtrial.errors import Conflict, DigestMismatch, FairtrialError, NotStored, StoreError
 from fairtrial.evidence.layout import Layout
 from fairtrial.evidence.objects import ObjectStore
+from fairtrial.signing.keys import SigningKey
 from fairtrial_gateway.access import CALLER, Access, Refused
 from fairtrial_gateway.artifacts import Artifacts
 from fairtrial_gateway.bundles import Bundles
 from fairtrial_gateway.connections import IdleReaper
+from fairtrial_gateway.evaluations import Evaluations
 from fairtrial_gateway.health import Health
 from fairtrial_gateway.identity import Identity
 from fairtrial_gateway.kubernetes import ApiUnavailable
@@ -41,11 +43,13 @@ class Gateway:
         layout: Layout,
         metrics: Metrics,
         calls: ModelCalls | None = None,
+        key: SigningKey | None = None,
     ) -> None:
         self.settings, self.health, self.metrics = settings, Health(), metrics
         self.threads = StoreThreads(store, settings.max_uploads + _SPARE_THREADS, settings.store_writers)
         access = Access(identity, self.health, metrics)
-        self.artifacts = Artifacts(access, self.threads, layout, settings, metrics)
+        evaluations = Evaluations(self.threads, layout, key)
+        self.artifacts = Artifacts(access, self.threads, layout, settings, metrics, evaluations)
         bundles = Bundles(access, self.threads, layout, metrics)
         self.reaper = IdleReaper(settings.header_seconds)
         self.app = web.Application(middlewares=[self.reaper.begun, self._account, answer_errors])

@@ -16,6 +16,7 @@ from fairtrial.errors import DigestMismatch
 from fairtrial.evidence.layout import Layout
 from fairtrial.evidence.objects import OCTETS, StoredObject
 from fairtrial_gateway.access import Access, Admitted, Refused
+from fairtrial_gateway.evaluations import Evaluations
 from fairtrial_gateway.metrics import Metrics
 from fairtrial_gateway.parts import PartSender, StoreThreads
 from fairtrial_gateway.policy import may_write_artifact
@@ -58,10 +59,16 @@ class Artifacts:
     """The handler of everything that pods may write."""
 
     def __init__(
-        self, access: Access, threads: StoreThreads, layout: Layout, settings: Settings, metrics: Metrics
+        self,
+        access: Access,
+        threads: StoreThreads,
+        layout: Layout,
+        settings: Settings,
+        metrics: Metrics,
+        evaluations: Evaluations,
     ) -> None:
         self._access, self._threads, self._layout = access, threads, layout
-        self._settings, self._metrics = settings, metrics
+        self._settings, self._metrics, self._evaluations = settings, metrics, evaluations
         self.slots = UploadSlots(settings, metrics)
 
     def routes(self) -> list[web.RouteDef]:
@@ -78,6 +85,7 @@ class Artifacts:
         self._check_size(request.content_length or 0)
         with self.slots.take(admitted.caller.pod_uid):
             stored = await self._receive(request, admitted, name, expected)
+            await self._evaluations.stored(admitted, name)
         body = {"name": name, "size": stored.size, "sha256": stored.sha256}
         return web.json_response(body, status=201 if stored.created else 200)
 

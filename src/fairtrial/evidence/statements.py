@@ -85,7 +85,7 @@ def evaluation(report: EvaluationReport, data: bytes) -> Statement:
     }
     predicate = {
         "result": _RESULTS[report.verdict],
-        "configuration": [{"name": "sealed", "digest": {"sha256": report.sealed_sha256}}],
+        "configuration": [{"name": "sealed", "digest": {"sha256": one}} for one in (report.sealed_sha256,) if one],
         "passedTests": named["passed"],
         "warnedTests": named["error"],
         "failedTests": named["failed"],
