@@ -3,16 +3,17 @@
 A cohort of 10,000 runs may have a million files, so a run's are kept compressed until they are written out.
 """
 
-import heapq
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from fairtrial.evidence.layout import sha256
 
+RUNS = "runs/"
 
-@dataclass(frozen=True, slots=True, order=True)
-class File:
+
+class File(NamedTuple):
     """One payload file; its path is below `data/`."""
 
     path: str
@@ -69,6 +70,9 @@ class Listing:
 
     def __iter__(self) -> Iterator[File]:
         """All files, sorted by their paths."""
+        others = sorted(self._files.values())
+        yield from (file for file in others if file.path < RUNS)
         # By "name/": the paths of run-1-r1 come before those of run-1, since "-" does before "/".
-        runs = (file for run in sorted(self._runs, key=lambda run: f"{run}/") for file in self._runs[run])
-        return heapq.merge(sorted(self._files.values()), runs)
+        for run in sorted(self._runs, key=lambda run: f"{run}/"):
+            yield from self._runs[run]
+        yield from (file for file in others if file.path > RUNS)
