@@ -46,3 +46,39 @@ securityContext:
 - name: AWS_SECRET_ACCESS_KEY
   valueFrom: { secretKeyRef: { name: {{ .Values.store.existingSecret }}, key: secretAccessKey } }
 {{- end }}
+
+{{/* A part's signing key: `include "fairtrial.signingEnv" (list . "operator")`; nothing where it has none. */}}
+{{- define "fairtrial.signingEnv" -}}
+{{- $root := index . 0 }}
+{{- $key := get $root.Values.signing (index . 1) }}
+{{- if $key.uri }}
+- { name: FAIRTRIAL_SIGNING_KEY, value: {{ $key.uri | quote }} }
+{{- if $key.existingSecret }}
+- name: FAIRTRIAL_SIGNING_PIN
+  valueFrom: { secretKeyRef: { name: {{ $key.existingSecret }}, key: pin } }
+{{- end }}
+{{- else if $key.existingSecret }}
+- { name: FAIRTRIAL_SIGNING_KEY, value: "file:/etc/fairtrial/signing/{{ $key.key }}" }
+{{- end }}
+{{- if or $key.uri $key.existingSecret }}
+- { name: FAIRTRIAL_SIGNING_DEVELOPMENT, value: {{ $root.Values.signing.development | quote }} }
+{{- if and $root.Values.signing.timestampUrl (ne (index . 1) "evaluator") }}
+- { name: FAIRTRIAL_TIMESTAMP_URL, value: {{ $root.Values.signing.timestampUrl | quote }} }
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* The Secret that a signing key is read from, as a volume. */}}
+{{- define "fairtrial.signingVolume" -}}
+{{- $key := get (index . 0).Values.signing (index . 1) }}
+{{- if and $key.existingSecret (not $key.uri) }}
+- { name: signing, secret: { secretName: {{ $key.existingSecret }}, defaultMode: 0440, items: [{ key: {{ $key.key }}, path: {{ $key.key }} }] } }
+{{- end }}
+{{- end }}
+
+{{- define "fairtrial.signingMount" -}}
+{{- $key := get (index . 0).Values.signing (index . 1) }}
+{{- if and $key.existingSecret (not $key.uri) }}
+- { name: signing, mountPath: /etc/fairtrial/signing, readOnly: true }
+{{- end }}
+{{- end }}

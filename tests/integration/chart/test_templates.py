@@ -316,6 +316,63 @@ def test_an_analysis_reaches_the_store_and_nothing_reaches_it(
     assert policy["spec"]["policyTypes"] == ["Ingress", "Egress"]
 
 
+# --- signing ----------------------------------------------------------------------------------------------------------
+PARTS = {"operator": "fairtrial-operator", "evaluator": "fairtrial-gateway", "analysis": "analysis"}
+
+
+def signing_of(spec: Object) -> tuple[dict[str, Object], list[Object]]:
+    """The variables of a pod that are about signing, and its Secrets that are volumes."""
+    found = {one["name"]: one for one in spec["containers"][0]["env"]}
+    names = (
+        "FAIRTRIAL_SIGNING_KEY",
+        "FAIRTRIAL_SIGNING_DEVELOPMENT",
+        "FAIRTRIAL_SIGNING_PIN",
+        "FAIRTRIAL_TIMESTAMP_URL",
+    )
+    return {n: found[n] for n in names if n in found}, [v["secret"] for v in spec["volumes"] if "secret" in v]
+
+
+def test_nobody_signs_where_no_key_is_given(objects: list[Object]) -> None:
+    assert all(signing_of(pod_specs(objects)[name]) == ({}, []) for name in PARTS.values())
+
+
+def test_each_part_mounts_its_own_key_and_no_other(template: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+    signing = {role: {"existingSecret": f"{role}-key"} for role in PARTS} | {"development": True}
+    done = template(changed("signing", signing | {"timestampUrl": "https://tsa.example.org"}))
+    assert done.returncode == 0, done.stderr
+    made = [o for o in yaml.safe_load_all(done.stdout) if o]
+    for role, name in PARTS.items():
+        spec = pod_specs(made)[name]
+        env, secrets = signing_of(spec)
+        assert env["FAIRTRIAL_SIGNING_KEY"]["value"] == "file:/etc/fairtrial/signing/key.pem"
+        assert env["FAIRTRIAL_SIGNING_DEVELOPMENT"]["value"] == "true"
+        assert ("FAIRTRIAL_TIMESTAMP_URL" in env) == (role != "evaluator")
+        assert [one["secretName"] for one in secrets] == [f"{role}-key"]
+        assert secrets[0]["defaultMode"] == 0o440
+        mounts = {one["mountPath"]: one for one in spec["containers"][0]["volumeMounts"]}
+        assert mounts["/etc/fairtrial/signing"]["readOnly"] is True
+
+
+def test_a_key_in_a_key_service_is_named_by_its_uri(template: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+    key = {"uri": "hsm:2?label=fairtrial", "existingSecret": "hsm"}
+    made = [o for o in yaml.safe_load_all(template(changed("signing.analysis", key)).stdout) if o]
+    env, secrets = signing_of(pod_specs(made)["analysis"])
+    assert env["FAIRTRIAL_SIGNING_KEY"]["value"] == key["uri"]
+    assert env["FAIRTRIAL_SIGNING_PIN"]["valueFrom"]["secretKeyRef"] == {"name": "hsm", "key": "pin"}
+    assert secrets == []
+
+
+def test_packages_get_a_copy_of_the_trust_list_and_withhold_where_told(
+    template: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    values = changed("signing.trustConfigMap", "trust") | {"analysis": {"withhold": True}}
+    made = [o for o in yaml.safe_load_all(template(values).stdout) if o]
+    spec = pod_specs(made)["analysis"]
+    env = {one["name"]: one.get("value") for one in spec["containers"][0]["env"]}
+    assert (env["FAIRTRIAL_TRUST"], env["FAIRTRIAL_WITHHOLD"]) == ("/etc/fairtrial/trust/trust.json", "true")
+    assert {"name": "trust", "configMap": {"name": "trust"}} in spec["volumes"]
+
+
 def test_where_an_analysis_may_go_is_said_by_the_administrator(
     template: Callable[..., subprocess.CompletedProcess[str]],
 ) -> None:
@@ -357,6 +414,9 @@ def changed(path: str, value: Any) -> dict[str, Any]:
         ("gateway.providerSecrets", [{"namespace": "a", "name": "*"}]),
         ("images.analysis", "registry.example.org/analysis:latest"),
         ("analysis.images", ["registry.example.org/analysis:latest"]),
+        ("signing.operator", {"uri": "file:/key.pem"}),
+        ("signing.operator", {"secret": "key"}),
+        ("signing.timestampUrl", "ftp://tsa.example.org"),
         ("analysis.retries", -1),
         ("analysis.deadlineSeconds", 5),
         ("analysis.tmpSize", "2GB"),
