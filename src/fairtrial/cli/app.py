@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fairtrial.cli import adapter, task
+from fairtrial.cli import adapter, store, task
 
 app = typer.Typer(
     name="fairtrial",
@@ -16,6 +16,7 @@ app = typer.Typer(
 )
 app.add_typer(task.app, name="task")
 app.add_typer(adapter.app, name="adapter")
+app.add_typer(store.app, name="store")
 
 
 Run = Annotated[str, typer.Argument(help="Name of the BenchmarkRun.", metavar="RUN")]
@@ -111,6 +112,25 @@ def artifacts(
 
 
 @app.command()
+def report(
+    what: Annotated[
+        str, typer.Argument(help="Name of a BenchmarkCohort, or folder of a package.", metavar="COHORT|FOLDER")
+    ],
+    namespace: Namespace = "default",
+    context: Context = None,
+) -> None:
+    """Print what the analysis says: verdict, gates and conditions, and how many runs it rests on.
+
+    Of a cohort: from the package that its status names, checked against the digest there; the store is the one that
+    FAIRTRIAL_S3_ENDPOINT, FAIRTRIAL_S3_BUCKET, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY name. Of a folder: from a
+    package that `fairtrial fetch` made. Whether what it says is so, `fairtrial verify` tells.
+    """
+    from fairtrial.cli.report import report as show
+
+    show(what, namespace, context)
+
+
+@app.command()
 def plan(
     file: Annotated[
         Path, typer.Argument(help="YAML file with one BenchmarkCohort; - for standard input.", metavar="COHORT.yaml")
@@ -184,6 +204,27 @@ def model_gateway(
     from fairtrial.cli.model_gateway import run
 
     run(provider, to, port=port, credential_from=credential_from, key=key)
+
+
+@app.command()
+def verify(
+    folder: Annotated[Path, typer.Argument(help="Folder of a fetched evidence package.", metavar="FOLDER")],
+    trust: Annotated[
+        Path, typer.Option(metavar="TRUST.json", help="Whom to believe; from somewhere else than the package.")
+    ],
+    checkpoint: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A checkpoint of the ledger that was kept elsewhere.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document with every finding.")] = False,
+) -> None:
+    """Check an evidence package offline: every hash, signature, entry, count and number, against the sealed plan.
+
+    Everything that is wrong is told, with a code; what can't be shown is told apart. Nothing of the package is run or
+    unpacked, and no network is used. Exit code 0: no findings; 1: findings; 2: nothing could be verified.
+    """
+    from fairtrial.cli.audit import run
+
+    raise typer.Exit(run(folder, trust, checkpoint, as_json=as_json))
 
 
 @app.callback()

@@ -1,0 +1,85 @@
+"""What operator and evaluator signed about each run, and the analysis about the package."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from fairtrial.attest import statement, trust
+from fairtrial.attest.trust import TrustList
+from fairtrial.audit import signatures
+from fairtrial.audit.documents import reading
+from fairtrial.audit.files import SIGNATURE, SIGNED_TAGS, Listed
+from fairtrial.audit.flow import RUNS, path_of
+from fairtrial.audit.folder import Folder
+from fairtrial.audit.preregistration import PATH as PREREGISTRATION
+
+JsonObject = dict[str, Any]
+STUDY = "data/preregistration.study.sigstore.json"
+_RESULTS = {"passed": "PASSED", "failed": "FAILED"}
+
+
+def package(folder: Folder, listed: Listed, trusted: TrustList, request: Any) -> JsonObject | None:
+    """The predicate that the analysis signed over the package's lists."""
+    said = signatures.statement(folder, trusted, SIGNATURE, trust.PACKAGE, statement.PACKAGE, missing="SIG_MISSING")
+    if said is None:
+        return None
+    signatures.covers(
+        folder, SIGNATURE, said, [(path, listed.tags[path]) for path in SIGNED_TAGS if path in listed.tags]
+    )
+    with reading(folder.findings, SIGNATURE):
+        own = {key: value for key, value in said.predicate.items() if key != "verdict"}
+        if request is not None and own != request:
+            folder.findings.add("STATEMENT_MISMATCH", SIGNATURE, "Speaks of another request than data/analysis has.")
+    return said.predicate
+
+
+def preregistration(folder: Folder, listed: Listed, trusted: TrustList) -> None:
+    """The operator's statement about the preregistration, and the study owner's where there is one."""
+    subject = [("preregistration.json", listed.payload.get(PREREGISTRATION, ""))]
+    for path, roles, missing in (
+        ("data/preregistration.sigstore.json", trust.PREREGISTRATION, "SIG_MISSING"),
+        (STUDY, trust.STUDY_SIGNATURE, ""),
+    ):
+        said = signatures.statement(folder, trusted, path, roles, statement.PREREGISTRATION, missing=missing)
+        signatures.covers(folder, path, said, subject)
+    if STUDY not in folder:
+        folder.findings.remark("No study owner signed the preregistration: its operator alone vouches for it.")
+
+
+def runs(folder: Folder, listed: Listed, trusted: TrustList, records: Mapping[str, JsonObject]) -> None:
+    """The operator's statement about each record, and the evaluator's about what it judged."""
+    for run, record in records.items():
+        with reading(folder.findings, path_of(run)):
+            _record(folder, listed, trusted, run, record)
+            _evaluation(folder, trusted, run, record)
+
+
+def _record(folder: Folder, listed: Listed, trusted: TrustList, run: str, record: JsonObject) -> None:
+    path = f"{RUNS}{run}/record.sigstore.json"
+    said = signatures.statement(folder, trusted, path, trust.RECORD, statement.PROVENANCE, missing="SIG_MISSING")
+    if said is None:
+        return
+    artifacts = {one["sha256"] for one in record["artifacts"]}
+    if listed.payload.get(path_of(run)) not in said.digests.values():
+        folder.findings.add("SUBJECT_MISMATCH", path, "Is about another record.")
+    if set(said.digests.values()) - artifacts - {listed.payload.get(path_of(run))}:
+        folder.findings.add("SUBJECT_MISMATCH", path, "Is about a file that the record does not list.")
+
+
+def _evaluation(folder: Folder, trusted: TrustList, run: str, record: JsonObject) -> None:
+    path, evaluation = f"{RUNS}{run}/evaluation.sigstore.json", record["evaluation"]
+    verdict = evaluation["verdict"].get("value")
+    said = signatures.statement(
+        folder, trusted, path, trust.EVALUATION, statement.TEST_RESULT, missing="EVAL_MISSING" if verdict else ""
+    )
+    if said is None:
+        return
+    judged = evaluation["snapshotSha256"].get("value")
+    if set(said.digests.values()) != {judged}:
+        folder.findings.add("EVAL_SUBJECT_MISMATCH", path, f"Is about another snapshot than {judged}.")
+    if verdict and said.predicate.get("result") != _RESULTS.get(verdict):
+        says = f"Says {said.predicate.get('result')}; the record says {verdict}."
+        folder.findings.add("EVAL_RESULT_MISMATCH", path, says)
+    for key, state in (("passedTests", "passed"), ("failedTests", "failed")):
+        names = {check["name"] for check in evaluation["checks"] if check["state"] == state}
+        if key in said.predicate and set(said.predicate[key]) != names:
+            folder.findings.add("EVAL_RESULT_MISMATCH", path, f"Its {key} are not the record's checks that {state}.")
