@@ -21,7 +21,7 @@ TAG_FILES = (*SUBJECTS, TAG_MANIFEST, STATEMENT)
 REPORT, REQUEST, TRUST, WITHHELD = "analysis/report.json", "analysis/request.json", "trust.json", "withheld.json"
 COMMITMENTS, CRATE = "commitments.json", "ro-crate-metadata.json"
 
-_COHORT_FOLDERS = ("ledger", "checkpoints", "corrections")
+_OF_COHORT = ("ledger", "checkpoints", "corrections", "construction.json", "runtime.json")
 _PREREGISTRATION = "preregistration."
 _OWN = ("analysis/", TRUST, WITHHELD, COMMITMENTS, CRATE)
 
@@ -53,7 +53,7 @@ class PackageLayout:
         if first == "runs" and rest:
             run, _, file = rest.partition("/")
             return check_key(f"{self.run_keys(run).base}/{file}")
-        if first in _COHORT_FOLDERS or path.startswith(_PREREGISTRATION):
+        if first in _OF_COHORT or path.startswith(_PREREGISTRATION):
             return check_key(f"{self.cohort_keys.base}/{path}")
         if first in ("tasks", "sealed"):
             kind, _, digest = rest.partition("/")
