@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fairtrial.cli import adapter, store, task
+from fairtrial.cli import adapter, keys, store, task
 
 app = typer.Typer(
     name="fairtrial",
@@ -16,6 +16,7 @@ app = typer.Typer(
 )
 app.add_typer(task.app, name="task")
 app.add_typer(adapter.app, name="adapter")
+app.add_typer(keys.app, name="keys")
 app.add_typer(store.app, name="store")
 
 
@@ -128,6 +129,29 @@ def report(
     from fairtrial.cli.report import report as show
 
     show(what, namespace, context)
+
+
+@app.command()
+def sign(
+    cohort: Annotated[str, typer.Argument(help="Name of a sealed BenchmarkCohort.", metavar="COHORT")],
+    key: Annotated[str, typer.Option(metavar="FILE|URI", help="The study owner's key: a PEM file, hsm:…, awskms:…")],
+    namespace: Namespace = "default",
+    context: Context = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be signed, and sign nothing.")] = False,
+    pin: Annotated[
+        str, typer.Option(envvar="FAIRTRIAL_SIGNING_PIN", help="A hardware module's PIN; better in the variable.")
+    ] = "",
+) -> None:
+    """Sign a cohort's preregistration as the study owner, beside the operator's own signature.
+
+    What is signed is shown: it is read from the store, checked against the digest in the cohort's status, and checked
+    to fit its own schedule. The store is the one that FAIRTRIAL_S3_ENDPOINT, FAIRTRIAL_S3_BUCKET, AWS_ACCESS_KEY_ID and
+    AWS_SECRET_ACCESS_KEY name.
+    """
+    from fairtrial.cli.sign import run
+
+    for line in run(cohort, key, pin, namespace, context, dry_run=dry_run):
+        typer.echo(line)
 
 
 @app.command()

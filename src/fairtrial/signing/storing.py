@@ -18,8 +18,11 @@ log = logging.getLogger(__name__)
 BUNDLE_TYPE, NOTE_TYPE, REPLY_TYPE = "application/json", "text/plain; charset=utf-8", "application/timestamp-reply"
 
 
-def keep_statement(store: ObjectStore, key: str, what: Statement, by: SigningKey) -> None:
-    """Store a signed statement under `key`; `Conflict` where another statement lies there."""
+def keep_statement(store: ObjectStore, key: str, what: Statement, by: SigningKey) -> bool:
+    """Store a signed statement under `key`; `Conflict` where another statement lies there.
+
+    False where the same was signed before in other words: by another key, or by one that does not repeat itself.
+    """
     data = sign.statement(what, by)
     try:
         store.put(key, data, media_type=BUNDLE_TYPE)
@@ -27,6 +30,8 @@ def keep_statement(store: ObjectStore, key: str, what: Statement, by: SigningKey
         if not _says(store.get(key), key, what.to_bytes()):
             raise
         log.warning("%s is signed already, by another key or at another time; it stays", key)
+        return False
+    return True
 
 
 def keep_checkpoint(store: ObjectStore, key: str, what: Checkpoint, by: SigningKey) -> bytes:
