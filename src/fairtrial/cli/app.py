@@ -113,6 +113,26 @@ def artifacts(
 
 
 @app.command()
+def fetch(
+    what: Annotated[
+        str, typer.Argument(help="Name of a BenchmarkCohort, or s3://…/packages/<digest>.", metavar="COHORT|URI")
+    ],
+    namespace: Namespace = "default",
+    to: Annotated[Path | None, typer.Option(metavar="FOLDER", help="New folder; by default evidence/<digest>.")] = None,
+    context: Context = None,
+) -> None:
+    """Download a cohort's evidence package, every hash checked on the way; nothing is overwritten.
+
+    By default the one that the cohort's status names. When it is stopped, the same command goes on where it was. The
+    store is the one that FAIRTRIAL_S3_ENDPOINT, FAIRTRIAL_S3_BUCKET, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY name.
+    Who made the package, and whether what it says is so, `fairtrial verify` tells.
+    """
+    from fairtrial.cli.fetch import run
+
+    run(what, namespace, context, to)
+
+
+@app.command()
 def report(
     what: Annotated[
         str, typer.Argument(help="Name of a BenchmarkCohort, or folder of a package.", metavar="COHORT|FOLDER")
