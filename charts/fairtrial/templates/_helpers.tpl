@@ -34,17 +34,19 @@ securityContext:
   capabilities: { drop: [ALL] }
 {{- end }}
 
-{{/* The store, told alike to the three parts that may touch it. */}}
+{{/* The store, told alike to the three parts that may touch it; each by its own account where it has one. */}}
 {{- define "fairtrial.storeEnv" -}}
-- { name: FAIRTRIAL_S3_ENDPOINT, value: {{ .Values.store.endpoint | quote }} }
-- { name: FAIRTRIAL_S3_BUCKET, value: {{ .Values.store.bucket | quote }} }
-- { name: FAIRTRIAL_S3_PREFIX, value: {{ .Values.store.prefix | quote }} }
-- { name: FAIRTRIAL_S3_REGION, value: {{ .Values.store.region | quote }} }
-- { name: FAIRTRIAL_S3_OBJECT_LOCK_DAYS, value: {{ .Values.store.objectLockDays | quote }} }
+{{- $store := (index . 0).Values.store -}}
+{{- $secret := get $store.secrets (index . 1) | default $store.existingSecret -}}
+- { name: FAIRTRIAL_S3_ENDPOINT, value: {{ $store.endpoint | quote }} }
+- { name: FAIRTRIAL_S3_BUCKET, value: {{ $store.bucket | quote }} }
+- { name: FAIRTRIAL_S3_PREFIX, value: {{ $store.prefix | quote }} }
+- { name: FAIRTRIAL_S3_REGION, value: {{ $store.region | quote }} }
+- { name: FAIRTRIAL_S3_OBJECT_LOCK_DAYS, value: {{ $store.objectLockDays | quote }} }
 - name: AWS_ACCESS_KEY_ID
-  valueFrom: { secretKeyRef: { name: {{ .Values.store.existingSecret }}, key: accessKeyId } }
+  valueFrom: { secretKeyRef: { name: {{ $secret }}, key: accessKeyId } }
 - name: AWS_SECRET_ACCESS_KEY
-  valueFrom: { secretKeyRef: { name: {{ .Values.store.existingSecret }}, key: secretAccessKey } }
+  valueFrom: { secretKeyRef: { name: {{ $secret }}, key: secretAccessKey } }
 {{- end }}
 
 {{/* A part's signing key: `include "fairtrial.signingEnv" (list . "operator")`; nothing where it has none. */}}
@@ -68,11 +70,11 @@ securityContext:
 {{- end }}
 {{- end }}
 
-{{/* The Secret that a signing key is read from, as a volume. */}}
+{{/* The Secret that a signing key is read from, as a volume. A Job that lacks it says so, instead of never starting. */}}
 {{- define "fairtrial.signingVolume" -}}
 {{- $key := get (index . 0).Values.signing (index . 1) }}
 {{- if and $key.existingSecret (not $key.uri) }}
-- { name: signing, secret: { secretName: {{ $key.existingSecret }}, defaultMode: 0440, items: [{ key: {{ $key.key }}, path: {{ $key.key }} }] } }
+- { name: signing, secret: { secretName: {{ $key.existingSecret }}, defaultMode: 0440{{ if eq (index . 1) "analysis" }}, optional: true{{ end }}, items: [{ key: {{ $key.key }}, path: {{ $key.key }} }] } }
 {{- end }}
 {{- end }}
 

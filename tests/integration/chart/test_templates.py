@@ -349,6 +349,7 @@ def test_each_part_mounts_its_own_key_and_no_other(template: Callable[..., subpr
         assert ("FAIRTRIAL_TIMESTAMP_URL" in env) == (role != "evaluator")
         assert [one["secretName"] for one in secrets] == [f"{role}-key"]
         assert secrets[0]["defaultMode"] == 0o440
+        assert secrets[0].get("optional", False) is (role == "analysis"), "a Job that lacks it says so"
         mounts = {one["mountPath"]: one for one in spec["containers"][0]["volumeMounts"]}
         assert mounts["/etc/fairtrial/signing"]["readOnly"] is True
 
@@ -431,3 +432,24 @@ def test_a_value_that_does_not_fit_is_refused_and_named(
 
     assert done.returncode != 0
     assert path.rsplit(".", maxsplit=1)[-1] in done.stderr or path.split(".", maxsplit=1)[0] in done.stderr
+
+
+def test_each_part_uses_its_own_account_at_the_store_where_it_has_one(template: Callable[..., Any]) -> None:
+    def accounts(store: dict[str, Any]) -> dict[str, set[str]]:
+        done = template(VALUES | {"store": VALUES["store"] | store})
+        assert done.returncode == 0, done.stderr
+        found = [one for one in yaml.safe_load_all(done.stdout) if one]
+        return {
+            name.removeprefix("fairtrial-"): {
+                item["valueFrom"]["secretKeyRef"]["name"]
+                for container in spec["containers"]
+                for item in container.get("env", [])
+                if item["name"].startswith("AWS_")
+            }
+            for name, spec in pod_specs(found).items()
+        }
+
+    parts = ("operator", "gateway", "analysis")
+    assert [accounts({})[part] for part in parts] == [{"store"}] * 3
+    own = accounts({"secrets": {part: f"for-{part}" for part in parts}})
+    assert [own[part] for part in parts] == [{f"for-{part}"} for part in parts]
