@@ -115,6 +115,8 @@ def _problems(results: Results) -> Iterator[str]:
 
 def _lineage(slot: Slot, trials: list[Trial]) -> Iterator[str]:
     """A slot holds one scheduled run and a chain of replacements, each of a run of the slot that can't be judged."""
+    if len(trials) == 1 and trials[0].replaces is None:
+        return
     runs = {trial.run: trial for trial in trials}
     replaced = Counter(trial.replaces for trial in trials if trial.replaces is not None)
     if len(trials) - replaced.total() != 1:
