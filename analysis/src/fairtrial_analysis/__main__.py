@@ -39,7 +39,9 @@ class Settings:
     cohort: str
     uid: str
     ledger_size: int
-    trust: Path | None  # trust list that goes into the package
+    image: str | None = None  # that this runs in, by digest
+    trust: Path | None = None  # trust list that goes into the package
+    withhold: bool = False  # leave out what a credential was found in, instead of refusing the package
 
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> "Settings":
@@ -53,7 +55,9 @@ class Settings:
             cohort=_required(env, "FAIRTRIAL_COHORT"),
             uid=_required(env, "FAIRTRIAL_COHORT_UID"),
             ledger_size=int(size),
+            image=env.get("FAIRTRIAL_ANALYSIS_IMAGE") or None,
             trust=Path(trust) if trust else None,
+            withhold=env.get("FAIRTRIAL_WITHHOLD", "").lower() == "true",
         )
 
 

@@ -26,8 +26,10 @@ ENV = {
 
 
 def test_a_job_is_told_which_cohort_and_how_much_of_its_ledger() -> None:
-    assert Settings.from_env(ENV) == Settings("trials", "c1", "u-1", 42, None)
-    assert Settings.from_env(ENV | {"FAIRTRIAL_TRUST": "/t.json"}).trust == Path("/t.json")
+    assert Settings.from_env(ENV) == Settings("trials", "c1", "u-1", 42)
+    more = {"FAIRTRIAL_TRUST": "/t.json", "FAIRTRIAL_ANALYSIS_IMAGE": "i", "FAIRTRIAL_WITHHOLD": "true"}
+    found = Settings.from_env(ENV | more)
+    assert (found.trust, found.image, found.withhold) == (Path("/t.json"), "i", True)
 
 
 @pytest.mark.parametrize("name", sorted(ENV))
