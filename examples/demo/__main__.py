@@ -14,7 +14,7 @@ from rich.table import Table
 
 import local_cluster
 from examples import render
-from examples.demo import agents, cohorts, models, tries
+from examples.demo import agents, cohorts, models, signing, tries
 from examples.demo.install import OUR_IMAGES, ROOT, RUN_NAMESPACE, Target, existing_store, install
 from fairtrial.cli.kubectl import Kubectl
 from fairtrial.cli.watch import COLOURS, until_recorded
@@ -65,10 +65,12 @@ def main() -> None:
     if arguments.cohort:
         cohort = cohorts.cohort_of(target.images, kubectl, arguments.cohort)
         say(f"  carry out cohort {arguments.cohort}")
-        complete = cohorts.carried_out(kubectl, cohort, timeout_seconds=1800)
+        complete = cohorts.carried_out(kubectl, cohort, timeout_seconds=3600)
         Console().print(cohorts.accounted(complete))
         Console().print(cohorts.sealed_as(complete), soft_wrap=True, highlight=False)
-        return
+        cohorts.analysed(kubectl, arguments.cohort, timeout_seconds=1800)
+        trust = signing.TRUST if target.own_keys else None
+        sys.exit(cohorts.audited(arguments.cohort, RUN_NAMESPACE, target.context, trust))
     if agent:
         models.declare(kubectl, models.deploy(target, models.SCRIPTS / f"{agents.task_of(agent[0])}.yaml"))
     runs = agent or example_runs(target.images)

@@ -1,9 +1,10 @@
-"""`make demo COHORT=paired`: an example cohort, sealed and carried out, and what became of everything it scheduled.
+"""`make demo COHORT=paired`: an example cohort sealed, carried out and analysed; its package fetched and verified."""
 
-As a pilot: a confirmatory cohort names the image of its analysis, and there is none to name yet.
-"""
-
+import subprocess
+import sys
 import time
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -16,39 +17,84 @@ from local_cluster.progress import say
 
 COHORTS = ROOT / "examples" / "cohorts"
 KIND = "benchmarkcohorts.fairtrial.dev"
+GIVEN_UP = ("AnalysisFailed", "Deadline", "AnalysisImageNotAllowed", "AnalysisNotConfigured")
 
 
 def cohort_of(images: dict[str, str], kubectl: Kubectl, name: str) -> dict[str, Any]:
-    """An example cohort as a pilot that is sealed at once, with the digests of the tasks that were pushed."""
+    """An example cohort that is sealed at once, with the digests of the tasks that were pushed."""
     file = COHORTS / f"{name}.yaml"
     if not file.exists():
         known = ", ".join(sorted(path.stem for path in COHORTS.glob("*.yaml")))
         raise SystemExit(f"error: no cohort {name!r} in examples/cohorts; there are {known}.")
     tasks = render.digests_of(kubectl.get("benchmarktasks.fairtrial.dev")["items"])
-    (cohort,) = render.render_file(file, {**images, "analysis": images["python"]}, tasks)
-    del cohort["spec"]["analysis"], cohort["spec"]["decisionRule"]
-    cohort["spec"] |= {"stage": "pilot", "seal": True}
+    (cohort,) = render.render_file(file, images, tasks)
+    cohort["spec"] |= {"seal": True}
     return cohort
 
 
 def carried_out(kubectl: Kubectl, cohort: dict[str, Any], timeout_seconds: float) -> dict[str, Any]:
     """Apply a cohort and tell its progress until it is complete; the cohort as it is then."""
-    name, told = cohort["metadata"]["name"], ""
     kubectl.apply(yaml.safe_dump(cohort))
-    deadline = time.monotonic() + timeout_seconds
+
+    def progress(status: dict[str, Any]) -> str:
+        if condition(status, "Accepted").get("status") == "False":
+            return str(condition(status, "Accepted")["message"])
+        return f"{status.get('progress', 'not sealed yet')} {status.get('eta', '')}".strip()
+
+    return _until(kubectl, cohort["metadata"]["name"], "Complete", progress, timeout_seconds)
+
+
+def analysed(kubectl: Kubectl, name: str, timeout_seconds: float) -> dict[str, Any]:
+    """Tell what the analysis does until the cohort has a package; the cohort as it is then."""
+
+    def progress(status: dict[str, Any]) -> str:
+        return str(condition(status, "Analysed").get("message", "")) or "to be analysed"
+
+    return _until(kubectl, name, "Analysed", progress, timeout_seconds)
+
+
+def _until(
+    kubectl: Kubectl, name: str, wanted: str, progress: Callable[[dict[str, Any]], str], timeout_seconds: float
+) -> dict[str, Any]:
+    deadline, told = time.monotonic() + timeout_seconds, ""
     while True:
         live: dict[str, Any] = kubectl.get(KIND, name)
         status = live.get("status", {})
-        if any(one["type"] == "Complete" and one["status"] == "True" for one in status.get("conditions", [])):
+        found = condition(status, wanted)
+        if found.get("status") == "True":
             return live
-        if time.monotonic() > deadline:
-            raise SystemExit(
-                f"error: {name} is not complete after {timeout_seconds:.0f} s: {status.get('message', '')}"
-            )
-        if (now := f"{status.get('progress', 'not sealed yet')} {status.get('eta', '')}".strip()) != told:
+        now = progress(status)
+        if found.get("reason") in GIVEN_UP or time.monotonic() > deadline:
+            raise SystemExit(f"error: {name} is not {wanted.lower()}: {now}")
+        if now != told:
             told = now
             say(f"  {name}: {told}")
         time.sleep(2)
+
+
+def condition(status: dict[str, Any], kind: str) -> dict[str, Any]:
+    """One condition of a status, {} if it has none of that type."""
+    found: dict[str, Any] = next((one for one in status.get("conditions", []) if one["type"] == kind), {})
+    return found
+
+
+def audited(name: str, namespace: str, context: str | None, trust: Path | None) -> int:
+    """Fetch the cohort's package, show its report, and verify it offline; the verifier's exit code.
+
+    Without a trust list of ours, whoever's keys signed verifies it themselves.
+    """
+    command = [str(Path(sys.executable).with_name("fairtrial"))]
+    where = ["--namespace", namespace, *(["--context", context] if context else [])]
+    digest = Kubectl(context, namespace).get(KIND, name)["status"]["analysis"]["packageSha256"]
+    folder = Path("evidence") / digest
+    steps = [[*command, "fetch", name, *where], [*command, "report", str(folder)]]
+    steps += [[*command, "verify", str(folder), "--trust", str(trust.relative_to(ROOT))]] if trust else []
+    for what in steps:
+        say(f"  $ {' '.join(['fairtrial', *what[1:]])}")
+        code = subprocess.run(what, check=False, cwd=ROOT).returncode
+        if code:
+            return code
+    return 0
 
 
 def accounted(cohort: dict[str, Any]) -> Table:

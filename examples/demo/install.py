@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from examples.demo import signing
 from fairtrial.cli.kubectl import Kubectl
 from local_cluster.progress import step
 
@@ -32,11 +33,18 @@ class Target:
     probes: list[dict[str, Any]] = field(default_factory=list)
     local: bool = True
 
+    @property
+    def own_keys(self) -> bool:
+        """Whether the demo's development keys sign: unless the user's values name others."""
+        return "signing" not in self.values
+
 
 def install(target: Target) -> None:
     """The chart, its store Secret, and a namespace that takes part. Safe to repeat; returns when all are ready."""
     kubectl = Kubectl(target.context)
-    with step("prepare the namespaces and the store's Secret"):
+    with step("prepare the namespaces, the store's Secret, and development keys to sign with"):
+        if target.own_keys:
+            signing.ensure()
         kubectl.apply(_prerequisites(target))
     with step("install the Helm chart and wait until operator and gateway are ready"):
         command = ["helm", "upgrade", "--install", RELEASE, str(ROOT / "charts" / "fairtrial")]
@@ -61,6 +69,8 @@ def chart_values(target: Target) -> dict[str, Any]:
         "images": {name: target.images[name] for name in OUR_IMAGES},
         "store": {"endpoint": target.endpoint, "bucket": target.bucket, "existingSecret": STORE_SECRET},
     }
+    if target.own_keys:
+        values["signing"] = signing.values()
     if target.local:
         values["gateway"] = {"replicas": 1}
         values["isolation"] = {"probes": target.probes, "clusterDns": ""}  # it has no DNS
@@ -91,6 +101,7 @@ def _prerequisites(target: Target) -> str:
             "metadata": {"name": STORE_SECRET, "namespace": SYSTEM_NAMESPACE},
             "stringData": {"accessKeyId": target.access_key, "secretAccessKey": target.secret_key},
         },
+        *(signing.secrets(SYSTEM_NAMESPACE) if target.own_keys else ()),
     ]
     return "\n---\n".join(json.dumps(item) for item in objects)
 

@@ -7,7 +7,9 @@ import pytest
 import yaml
 
 from examples.demo import __main__ as demo
+from examples.demo import signing
 from examples.demo.install import OUR_IMAGES, chart_values
+from fairtrial.attest import trust
 
 STORE = {
     "FAIRTRIAL_S3_ENDPOINT": "https://s3.example",
@@ -54,3 +56,26 @@ def test_the_users_values_win_and_hold_nothing_that_the_chart_does_not_know(valu
 def test_images_that_are_missing_are_named(values: Any) -> None:
     with pytest.raises(SystemExit, match="no image for busybox, evaluator, node, python"):
         demo.own_cluster("theirs", values(images={k: v for k, v in IMAGES.items() if k != "evaluator"}))
+
+
+# --- development keys -------------------------------------------------------------------------------------------------
+def test_the_demo_signs_with_keys_of_its_own_unless_the_user_names_others(values: Any) -> None:
+    ours = demo.own_cluster("theirs", values(images=IMAGES, exampleImages=EXAMPLES))
+    assert chart_values(ours)["signing"]["development"] is True
+    theirs = {"analysis": {"uri": "awskms:1"}}
+    target = demo.own_cluster("theirs", values(images=IMAGES, exampleImages=EXAMPLES, signing=theirs))
+    assert chart_values(target)["signing"] == theirs
+
+
+def test_development_keys_are_made_once_and_one_for_each_role(tmp_path: Path) -> None:
+    first = trust.load(signing.ensure(tmp_path).read_bytes())
+    again = trust.load(signing.ensure(tmp_path).read_bytes())
+
+    assert first == again
+    assert {one.role for one in first.keys} == set(signing.ROLES)
+    assert all(one.development for one in first.keys)
+    assert len({one.key.key_id for one in first.keys}) == len(signing.ROLES)
+    assert all(signing.key_file(role, tmp_path).stat().st_mode & 0o077 == 0 for role in signing.ROLES)
+    held = {secret["metadata"]["name"]: secret["stringData"]["key.pem"] for secret in signing.secrets("s", tmp_path)}
+    assert {one["existingSecret"] for one in signing.values().values() if isinstance(one, dict)} == held.keys()
+    assert len(set(held.values())) == len(signing.ROLES)

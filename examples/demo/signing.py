@@ -1,0 +1,57 @@
+"""Development keys for the demo: made once, kept out of bucket and repository, and told apart everywhere.
+
+Whoever signs for real makes keys with `fairtrial keys new`, keeps them in a key service, and gives their public parts
+to auditors some other way than beside the evidence.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from fairtrial.attest.trust import TrustedKey, TrustList
+from fairtrial.signing import keys
+
+EVIDENCE = Path(__file__).parents[2] / "evidence"  # ignored by git
+TRUST = EVIDENCE / "trust.json"
+ROLES = ("operator", "evaluator", "analysis")
+
+
+def ensure(folder: Path = EVIDENCE) -> Path:
+    """Make the keys and the trust list that are not there yet; the trust list's path."""
+    held = folder / "keys"
+    held.mkdir(parents=True, exist_ok=True, mode=0o700)
+    for role in ROLES:
+        if not key_file(role, folder).exists():
+            keys.new(key_file(role, folder))
+    public = {role: keys.load(f"file:{key_file(role, folder)}", development=True).public for role in ROLES}
+    trust = folder / TRUST.name
+    made = TrustList(tuple(TrustedKey(role, key, development=True) for role, key in public.items()))
+    trust.write_bytes(made.to_bytes())
+    return trust
+
+
+def key_file(role: str, folder: Path = EVIDENCE) -> Path:
+    """Where the private key of a role is."""
+    return folder / "keys" / f"{role}.pem"
+
+
+def secret_name(role: str) -> str:
+    """The Secret that a part mounts its key from."""
+    return f"fairtrial-signing-{role}"
+
+
+def secrets(namespace: str, folder: Path = EVIDENCE) -> list[dict[str, Any]]:
+    """The Secrets, one for each role: no part sees another's key."""
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": secret_name(role), "namespace": namespace},
+            "stringData": {"key.pem": key_file(role, folder).read_text()},
+        }
+        for role in ROLES
+    ]
+
+
+def values() -> dict[str, Any]:
+    """The chart's values for these keys."""
+    return {"development": True} | {role: {"existingSecret": secret_name(role)} for role in ROLES}
