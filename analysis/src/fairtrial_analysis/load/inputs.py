@@ -9,7 +9,7 @@ from fairtrial import documents
 from fairtrial.cohort.ledger import Ledger, LedgerPage
 from fairtrial.cohort.preregistration import schedule_in, verify
 from fairtrial.cohort.schedule import Entry, Schedule
-from fairtrial.errors import InvalidInput
+from fairtrial.errors import DigestMismatch, InvalidInput
 from fairtrial.evidence.correction import Correction, check_chain
 from fairtrial_analysis.rule.model import DecisionRule, rule_of_spec
 
@@ -114,14 +114,17 @@ class Book:
 def book_of(plan: Plan, pages: Iterable[bytes], size: int | None = None) -> Book:
     """The ledger of the cohort. What follows a page that does not fit can't be trusted and is not read."""
     _, name, uid = plan.cohort
-    book = Book(Ledger(name, uid))
-    for data in pages:
+    book, given = Book(Ledger(name, uid)), iter(pages)
+    while True:
         try:
+            data = next(given, None)
+            if data is None:
+                break
             page: LedgerPage = documents.load(LedgerPage, data, name=f"ledger page {book.ledger.size + 1}")
             if page.to_bytes() != data:
                 book.wrong.append(Wrong("LEDGER_NOT_CANONICAL", str(book.ledger.size + 1), "is not in canonical form."))
             book.ledger.take(data)
-        except InvalidInput as error:
+        except (InvalidInput, DigestMismatch) as error:
             book.wrong.append(Wrong("LEDGER_BROKEN", str(book.ledger.size + 1), str(error)))
             break
         book.at = page.at

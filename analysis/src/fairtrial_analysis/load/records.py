@@ -42,14 +42,14 @@ def read_record(data: bytes | None, expected: Expected, corrections: Sequence[Co
     """The row of a record; a void one, with the error, where it can't be trusted."""
     said, plan = expected.said, expected.plan
     if data is None:
-        return _refused(expected, "RECORD_NOT_STORED", "the ledger names it, and it is not there.")
+        return refused(expected, "RECORD_NOT_STORED", "the ledger names it, and it is not there.")
     sha256 = hashlib.sha256(data).hexdigest()
     if sha256 != said.sha256:
-        return _refused(expected, "RECORD_DIGEST", f"has SHA-256 {sha256}, but the ledger says {said.sha256}.")
+        return refused(expected, "RECORD_DIGEST", f"has SHA-256 {sha256}, but the ledger says {said.sha256}.")
     try:
         record = load_record(data, name=said.run)
     except InvalidInput as error:
-        return _refused(expected, "RECORD_UNREADABLE", str(error))
+        return refused(expected, "RECORD_UNREADABLE", str(error))
     wrong = [Wrong(code, said.run, says) for code, says in _misfits(record, data, expected)]
     accounted = plan.rule.accounted_tokens if plan.rule else "all_tokens"
     row = row_of(record, sha256, expected.entry, expected.place, accounted)
@@ -77,7 +77,8 @@ def _corrected(data: bytes, row: Row, expected: Expected, corrections: Sequence[
     return replace(made, corrected=numbers, outcome="void", observed=None, reason=void.reason, message=void.says)
 
 
-def _refused(expected: Expected, code: str, says: str) -> Read:
+def refused(expected: Expected, code: str, says: str) -> Read:
+    """The void row of a record that can't be trusted, and the error."""
     row = unrun(expected.entry, expected.place, code.lower())
     void = replace(
         row,

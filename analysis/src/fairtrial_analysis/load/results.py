@@ -14,11 +14,12 @@ from typing import Any
 from fairtrial.cohort.comparability import EXPLAINED_BY, findings
 from fairtrial.cohort.ledger import Ledger, LedgerEntry
 from fairtrial.cohort.schedule import Entry
+from fairtrial.errors import DigestMismatch, InvalidInput, StoreError, StoreUnavailable
 from fairtrial.evidence.correction import Correction
 from fairtrial_analysis.load.documents import Inputs, inputs_of
 from fairtrial_analysis.load.inputs import Book, Plan, Wrong, book_of, corrections_of, entry_of, plan_of
 from fairtrial_analysis.load.loaded import Loaded, results_of
-from fairtrial_analysis.load.records import Expected, read_record
+from fairtrial_analysis.load.records import Expected, read_record, refused
 from fairtrial_analysis.load.rows import Row, unrun
 from fairtrial_analysis.load.source import EvidenceSource
 from fairtrial_analysis.rule.results import problems
@@ -74,13 +75,13 @@ def _rows(
     for one in corrections:
         if one.supersedes is not None and one.kind != "deviation":
             by_run.setdefault(one.supersedes.run, []).append(one)
-    for said, data in _fetched(source, ledger):
+    for said, data, unfit in _fetched(source, ledger):
         entry = entry_of(plan, ledger, said.run)
         if entry is None:
             wrong.append(Wrong("RECORD_NOT_SCHEDULED", said.run, "no entry of the schedule leads to it."))
             continue
         expected = Expected(plan, said, entry, ledger.replaces.get(said.run))
-        made = read_record(data, expected, by_run.get(said.run, ()))
+        made = refused(expected, *unfit) if unfit else read_record(data, expected, by_run.get(said.run, ()))
         rows.append(made.row)
         wrong += made.wrong
         if made.uncorrected is not None:
@@ -89,18 +90,35 @@ def _rows(
     return rows + more, uncorrected, wrong + never
 
 
-def _fetched(source: EvidenceSource, ledger: Ledger) -> Iterator[tuple[LedgerEntry, bytes | None]]:
-    """Each record that the ledger names, in its order; some are fetched ahead."""
+_Fetched = tuple[bytes | None, tuple[str, str] | None]
+
+
+def _fetched(
+    source: EvidenceSource, ledger: Ledger
+) -> Iterator[tuple[LedgerEntry, bytes | None, tuple[str, str] | None]]:
+    """Each record that the ledger names, in its order, or why it can't be had; some are fetched ahead."""
     with ThreadPoolExecutor(_THREADS) as threads:
-        waiting: deque[tuple[LedgerEntry, Future[bytes | None]]] = deque()
+        waiting: deque[tuple[LedgerEntry, Future[_Fetched]]] = deque()
         for said in ledger.records.values():
-            waiting.append((said, threads.submit(source.record, said.run, said.uid)))
+            waiting.append((said, threads.submit(_fetch, source, said)))
             if len(waiting) > _AHEAD:
                 first, future = waiting.popleft()
-                yield first, future.result()
+                yield first, *future.result()
         while waiting:
             first, future = waiting.popleft()
-            yield first, future.result()
+            yield first, *future.result()
+
+
+def _fetch(source: EvidenceSource, said: LedgerEntry) -> _Fetched:
+    """What is damaged or unfit is told; a store that does not answer is no finding, and stops the analysis."""
+    try:
+        return source.record(said.run, said.uid), None
+    except DigestMismatch as error:
+        return None, ("RECORD_DIGEST", str(error))
+    except StoreUnavailable:
+        raise
+    except (StoreError, InvalidInput) as error:
+        return None, ("RECORD_UNREADABLE", str(error))
 
 
 def _without_record(plan: Plan, ledger: Ledger) -> tuple[list[Row], list[Wrong]]:
