@@ -39,6 +39,12 @@ def decide_evaluator(run: BenchmarkRun, seen: Seen, now: datetime) -> Decision:
     if is_cancelled(run):
         return Decision(again_after=step.again_after) if pods.deleting(pod) else Decision(DeletePod(pod))
     draft = Draft(run, now)
+    taken_away = pods.facts(pod, ours=False) if pods.deleting(pod) else None
+    if taken_away is not None and taken_away.disruption and run.status.evaluator_pod.facts is None:
+        # No finalizer holds this pod, so its object may be gone before its end is read. Who takes it away decides
+        # whether the run is replaced, so that is kept at once.
+        pinned = run.status.evaluator_pod.model_copy(update={"facts": taken_away, "node": pods.node(pod)})
+        return Decision(WriteStatus(draft.set(evaluator_pod=pinned).done()))
     if step.state == "given_up":
         facts = pods.facts(pod, ours=False, overdue=step.overdue)
         draft = _with_facts(run, seen, draft, facts).say(EVALUATED, "False", Reason.NEVER_STARTED, step.message)
@@ -53,7 +59,9 @@ def decide_evaluator(run: BenchmarkRun, seen: Seen, now: datetime) -> Decision:
 def _without_pod(run: BenchmarkRun, seen: Seen, now: datetime) -> Decision:
     draft = Draft(run, now)
     if run.status.evaluator_pod is not None:
-        return _over(run, seen, now, pods.gone(ours=is_cancelled(run)))
+        known = run.status.evaluator_pod.facts
+        disruption = known.disruption if known is not None else None
+        return _over(run, seen, now, pods.gone(ours=is_cancelled(run), disruption=disruption))
     if is_cancelled(run):
         return Decision(WriteStatus(draft.say(EVALUATED, "False", Reason.CANCELLED).done()))
     if run.spec.suspend:

@@ -159,13 +159,16 @@ def facts(
     )
 
 
-def gone(*, ours: bool) -> PodFacts:
-    """The facts of a pod whose object vanished before it could be read: somebody took the finalizer off by force."""
+def gone(*, ours: bool, disruption: str | None = None) -> PodFacts:
+    """The facts of a pod whose object vanished before its end was read: nothing held it, or somebody took the finalizer
+    off by force. `disruption` is why the cluster was taking it away when it was last seen.
+    """
     return PodFacts(
         phase="Gone",
         reason="PodGone",
         message="The pod's object was removed before its end could be read.",
         deletion_requested=not ours,
+        disruption=disruption,
     )
 
 

@@ -194,7 +194,8 @@ class ContainerFacts(Observation):
 
 
 class PodFacts(Observation):
-    """What a pod ended with. Observed once, when it ended or was given up, and never changed again."""
+    """What a pod ended with, observed when it ended or was given up. Of an evaluator that the cluster takes away, what
+    was seen then stands until its end is known."""
 
     phase: Literal["Pending", "Running", "Succeeded", "Failed", "Unknown", "Gone"]
     """The pod's phase then; Gone if the object had vanished before it was read."""

@@ -510,6 +510,47 @@ def test_an_evaluator_without_a_report_is_no_score(at: Any) -> None:
     assert (found.outcome, found.cause) == ("invalid", "evaluation_infra_error")
 
 
+def leaving(at: Any, **more: Any) -> Any:
+    """An evaluator's pod that a drain takes away and that still works."""
+    target = {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI"}
+    until = {"deletionTimestamp": "2026-01-01T12:05:00Z", "deletionGracePeriodSeconds": 30}
+    pod = at.pod("evaluator", **more)
+    return pod | {
+        "metadata": pod["metadata"] | until,
+        "status": pod["status"] | {"conditions": [*pod["status"]["conditions"], target]},
+    }
+
+
+def test_who_takes_an_evaluator_away_is_known_even_if_its_object_goes_before_its_end_is_read(at: Any) -> None:
+    """Nothing holds the object, and whether the run is replaced depends on who it was."""
+    run = at.after(at.finished(), at.seen(evaluator=leaving(at)))
+    assert say(run, "Evaluated")[0] == "Unknown"
+    assert not isinstance(decide(run, at.seen(evaluator=leaving(at)), at.NOON).action, WriteStatus)  # said once
+
+    run = at.after(run, at.seen(evaluator=None, evaluation_report=ABSENT))
+
+    facts = run.status.evaluator_pod.facts
+    assert (facts.phase, facts.disruption) == ("Gone", "EvictionByEvictionAPI")
+    action = decide(run, at.seen(agent_report=at.PRESENT), at.NOON).action
+    assert isinstance(action, StoreRecord)
+    assert load_record(action.data).classification.reason == "evaluator_node_drained"
+
+
+def test_an_evaluator_that_is_read_at_its_end_counts_as_it_ended(at: Any) -> None:
+    run = at.after(at.finished(), at.seen(evaluator=leaving(at)))
+
+    run = at.after(run, at.seen(evaluator=leaving(at, phase="Failed"), evaluation_report=ABSENT))
+
+    assert (run.status.evaluator_pod.facts.phase, say(run, "Evaluated")) == ("Failed", ("False", "PodLost"))
+
+
+def test_an_evaluator_that_somebody_deleted_was_taken_away_by_nobody_known(at: Any) -> None:
+    run = at.after(at.finished(), at.seen(evaluator=None, evaluation_report=ABSENT))
+
+    action = decide(run, at.seen(agent_report=at.PRESENT), at.NOON).action
+    assert load_record(action.data).classification.reason == "evaluator_pod_deleted"
+
+
 def test_an_evaluation_is_owed_while_it_can_not_be_created(at: Any) -> None:
     ended = at.seen(agent=at.pod(phase="Succeeded"), agent_report=at.PRESENT)
     refused = replace(ended, refused={"evaluator": Refused("quota", "exceeded quota")})
