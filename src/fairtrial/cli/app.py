@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from fairtrial.cli import adapter, keys, store, task
+from fairtrial.evidence.correction import REASONS as CORRECTION_REASONS
 
 app = typer.Typer(
     name="fairtrial",
@@ -171,6 +172,37 @@ def sign(
     from fairtrial.cli.sign import run
 
     for line in run(cohort, key, pin, namespace, context, dry_run=dry_run):
+        typer.echo(line)
+
+
+@app.command()
+def correct(  # noqa: PLR0913, PLR0917 — options of a command line
+    cohort: Annotated[str, typer.Argument(help="Name of a complete BenchmarkCohort.", metavar="COHORT")],
+    reason: Annotated[str, typer.Option(help=f"Why, as a code: {', '.join(CORRECTION_REASONS)}.")],
+    says: Annotated[str, typer.Option(help="Why, in a sentence, for the report.")],
+    run_name: Annotated[str, typer.Option("--run", metavar="RUN", help="The run that is meant.")] = "",
+    sets: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="FIELD=JSON", help="A field of its record and what it should be; repeatable."),
+    ] = None,
+    void: Annotated[bool, typer.Option("--void", help="The run may not count: it leaves its place empty.")] = False,
+    evidence: Annotated[
+        list[Path] | None, typer.Option(metavar="FILE", help="A document that shows it, by its SHA-256; repeatable.")
+    ] = None,
+    namespace: Namespace = "default",
+    context: Context = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be stored, and store nothing.")] = False,
+) -> None:
+    """Correct or void the record of a run, or tell a deviation; the record itself stays as it is.
+
+    With --set a correction, with --void a void, with neither a deviation, which the report tells and nothing more.
+    What a run was, where it belongs and whether it passed can't be corrected: void the run. Nothing is counted
+    anew until the cohort is analysed again. The store is the one that FAIRTRIAL_S3_ENDPOINT and its companions name.
+    """
+    from fairtrial.cli.correct import run, wanted_of
+
+    wanted = wanted_of(reason, says, run_name, sets or [], evidence or [], void=void)
+    for line in run(cohort, wanted, namespace, context, dry_run=dry_run):
         typer.echo(line)
 
 

@@ -9,7 +9,7 @@ judged wrongly is voided, which leaves its place in the schedule empty. Standard
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from fairtrial import documents
 from fairtrial.errors import InvalidInput
@@ -28,6 +28,7 @@ Reason = Literal[
     "protocol_deviation",
     "other",
 ]
+REASONS: tuple[str, ...] = get_args(Reason)
 _FIXED = ("schemaVersion", "identity", "lineage", "artifacts", "classification.outcome", "classification.invalidity")
 
 
