@@ -16,9 +16,15 @@ import pytest
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
-from benchmarks.gateway_world import PUBLIC, GatewayWorld, RunningGateway
+from benchmarks.gateway_world import PUBLIC, SEALED, GatewayWorld, RunningGateway
+from fairtrial import documents
+from fairtrial.attest import dsse
+from fairtrial.attest.trust import TrustedKey, TrustList
+from fairtrial.documents import RunIdentity
 from fairtrial.evidence.layout import Layout
 from fairtrial.evidence.store import S3Store
+from fairtrial.signing import keys as signing_keys
+from fairtrial.testing import evaluation_report
 from local_cluster import layout
 
 MIB = 1024 * 1024
@@ -183,6 +189,31 @@ def test_an_evaluator_reads_what_its_agent_wrote_and_writes_in_its_own_folder(wo
     assert call(gateway, "PUT", fresh("agent"), writer, b"x")[1]["reason"] == "WrongFolder"
     assert call(gateway, "GET", f"/v1/sealed/{PUBLIC}", reader)[1]["reason"] == "WrongArchive"
     assert call(gateway, "GET", f"/v1/bundles/{PUBLIC}", reader)[0] == 404
+
+
+def test_an_evaluators_report_is_signed_with_the_gateways_key_and_no_pod_has_it(world, run, tmp_path):
+    key_file = tmp_path / "evaluator.pem"
+    made = signing_keys.new(key_file)
+    gateway = world.start_gateway(FAIRTRIAL_SIGNING_KEY=f"file:{key_file}", FAIRTRIAL_SIGNING_DEVELOPMENT="true")
+    writer, store = world.token(f"{run}-evaluator", "fairtrial/record"), S3Store.from_env(world.env)
+    uid = world.kubectl("get", "benchmarkrun", run, "-n", world.namespace, "-o", "jsonpath={.metadata.uid}")
+    own = {"run": RunIdentity(world.namespace, run, uid), "pod_uid": world.pod_uid(f"{run}-evaluator")}
+    data = documents.dump(evaluation_report(**own, sealed_sha256=SEALED))
+
+    answers = [call(gateway, "PUT", "/v1/artifacts/evaluation/report.json", writer, data)[0] for _ in range(2)]
+
+    assert answers == [201, 200]
+    statement = store.get(Layout(store.settings.prefix).run(world.namespace, run, uid).evaluation_statement())
+    found = dsse.verify(statement, TrustList((TrustedKey("evaluator", made.public),)), ["evaluator"])
+    assert found.statement.digests["evaluation/report.json"] == hashlib.sha256(data).hexdigest()
+    assert gateway.stop() == 0
+
+
+def test_a_gateway_whose_key_can_not_be_used_does_not_start(world, tmp_path):
+    gateway = world.launch_gateway(FAIRTRIAL_SIGNING_KEY=f"file:{tmp_path / 'none.pem'}")
+
+    assert gateway.process.wait(30) == 2
+    assert "can't be read: No such file" in gateway.log()
 
 
 # --- how much ---------------------------------------------------------------------------------------------------------

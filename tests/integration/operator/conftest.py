@@ -35,10 +35,12 @@ from fairtrial_operator.kube import (
 
 import local_cluster
 from fairtrial import names
+from fairtrial.attest.trust import TrustedKey, TrustList
 from fairtrial.documents import RunIdentity, dump
 from fairtrial.errors import FairtrialError
 from fairtrial.evidence.layout import Layout, RunLayout
 from fairtrial.evidence.store import S3Settings, S3Store
+from fairtrial.signing import keys as signing_keys
 from fairtrial.testing import agent_report, evaluation_report, make_resource_class, make_task
 from local_cluster import s3
 
@@ -58,6 +60,7 @@ class World:
     environ: dict[str, str]
     store: S3Store
     log: Path
+    trust: TrustList
     kube: Kube = field(init=False)
     beating: "asyncio.Task[None]" = field(init=False)
     classes: list[str] = field(default_factory=list)
@@ -196,8 +199,10 @@ def world(cluster_environ: dict[str, str], tmp_path: Path, monkeypatch: pytest.M
         "FAIRTRIAL_PROBES": "[]",
     }
     monkeypatch.setenv("KUBECONFIG", environ["KUBECONFIG"])
+    key = signing_keys.new(tmp_path / "operator.key")
+    environ |= {signing_keys.KEY_VARIABLE: f"file:{tmp_path / 'operator.key'}"}
     store = S3Store(S3Settings.from_env(environ))
-    yield World(token, environ, store, tmp_path / "calls.jsonl")
+    yield World(token, environ, store, tmp_path / "calls.jsonl", TrustList((TrustedKey("operator", key.public),)))
     store.close()
 
 

@@ -12,11 +12,15 @@ from typing import Any
 import pytest
 from fairtrial_operator.kube import COHORTS, PODS, RUNS, TASKS, Resource
 
+from fairtrial.attest import dsse, note, timestamp, trust
 from fairtrial.cohort import ledger as ledgers
 from fairtrial.cohort import preregistration
 from fairtrial.cohort.ledger import Ledger
+from fairtrial.evidence import statements
 from fairtrial.evidence.layout import CohortLayout, Layout
+from fairtrial.signing import timestamps
 from fairtrial.testing import confirmatory, make_cohort, make_task
+from tests import authority
 
 OTHER_TASK = {"sha256": "f" * 64, "size": 10240}
 Choose = Callable[[str], dict[str, Any]]
@@ -119,6 +123,22 @@ def ledger(world: Any, live: Any) -> Ledger:
     return ledgers.read(metadata["name"], metadata["uid"], [world.store.get(key) for key in keys])
 
 
+def signed(world: Any, live: Any) -> list[int]:
+    """Checks every signature over the cohort's documents, as an auditor would; the sizes of its checkpoints."""
+    keys, metadata = layout(world, live), live["metadata"]
+    data, status = world.store.get(keys.preregistration()), live["status"]
+    found = dsse.verify(world.store.get(keys.preregistration_signature()), world.trust, trust.PREREGISTRATION)
+    assert found.statement.digests["preregistration.json"] == status["preregistrationSha256"]
+    assert found.statement == statements.preregistration(data, json.loads(data))
+    origin = note.origin(metadata["namespace"], metadata["name"], metadata["uid"])
+    read = [note.parse(world.store.get(key)) for key in world.store.keys(keys.checkpoints()) if key.endswith(".note")]
+    operator = [one.key for one in world.trust.of(trust.CHECKPOINT)]
+    assert all(note.verify(one, operator, key_name=origin) for one in read)
+    told = [note.checkpoint(one.text) for one in read]
+    assert {one.size: one.root for one in told} == ledger(world, live).checkpoints
+    return sorted(one.size for one in told)
+
+
 def records(world: Any, name: str = "c1") -> list[dict[str, Any]]:
     folder = f"{world.store.settings.prefix}/ns/{world.namespace}/cohorts/{name}/runs/".removeprefix("/")
     keys = world.store.keys(folder.replace("//", "/"))
@@ -204,7 +224,8 @@ async def test_a_pilot_is_sealed_carried_out_and_complete_with_one_run_replaced(
     assert replacement["spec"]["replaces"] == {"name": "c1-00005", "uid": replaced["metadata"]["uid"]}
     assert {r["lineage"]["preregistrationSha256"] for r in records(world)} == {status["preregistrationSha256"]}
     book = ledger(world, live)
-    assert book.size == status["ledgerEntries"] == 1 + 13 + 13 + 1 + 1
+    assert signed(world, live) == [min(book.checkpoints), book.size]
+    assert book.size == status["ledgerEntries"] == 2 + 13 + 13 + 1 + 1
     assert (book.decisions["c1-00005"].code, book.decisions["c1-00005"].by) == ("allowed", "c1-00005-r1")
     assert {entry.sha256 for entry in book.records.values()} == {
         run["status"]["record"]["sha256"] for run in runs.values()
@@ -238,7 +259,8 @@ async def test_an_operator_that_dies_again_and_again_ends_with_the_same_account(
     assert sorted(created(world, "pods")) == sorted([*(f"{name}-agent" for name in names), *evaluated])
     assert sorted(record["identity"]["run"] for record in records(world)) == sorted(names)
     book = ledger(world, live)
-    assert book.size == live["status"]["ledgerEntries"] == 1 + 13 + 13 + 1 + 1
+    assert signed(world, live)[-1] == book.size
+    assert book.size == live["status"]["ledgerEntries"] == 2 + 13 + 13 + 1 + 1
     assert book.open == {}
     assert list(book.replaces) == ["c1-00005-r1"]
 
@@ -346,7 +368,7 @@ async def test_a_cohort_made_anew_under_the_same_name_is_another_cohort(
     assert counted(live) == {"scheduled": 4, "passed": 4}
     assert len(records(world)) == 8
     one, other = (ledger(world, made) for made in (first, second))
-    assert one.size == other.size == 1 + 4 + 4 + 1
+    assert one.size == other.size == 2 + 4 + 4 + 1
     assert {entry.uid for entry in one.records.values()}.isdisjoint({entry.uid for entry in other.records.values()})
 
 
@@ -369,21 +391,47 @@ async def test_a_run_that_somebody_deletes_is_cancelled_and_never_made_again(
     assert created(world, "benchmarkruns").count("c1-00002") == 1
 
 
-async def test_dying_around_each_step_of_the_beginning_repeats_none_of_them(
-    world: Any, kube: Any, nodes: Any, tasks: None, operators: Any
-) -> None:
-    """The preregistration is the first thing that is stored, the ledger's first page with all tickets the second."""
-    await kube.create(COHORTS, cohort(world, repetitions=1))
-    for point in ("c1 before 1", "c1 after 1", "c1 before 2", "c1 after 1"):
-        assert await operators().start(FAIRTRIAL_TEST_CRASH=point).died() == DIED, point
-    assert await world.all(RUNS) == []
-    operators().start()
+# Preregistration, its signature, its time-stamp; then the ledger's first page with all tickets, and its signed root.
+# What was stored is put again by whoever comes next, but for the time-stamp, until the status says: sealed.
+BEGINNING = (
+    "before 1",
+    "after 1",
+    "before 2",
+    "after 2",
+    "before 3",
+    "after 3",
+    "before 3",
+    "after 1",
+    "before 1",
+    "after 1",
+)
 
-    live = await complete(world)
+
+async def test_dying_around_each_step_of_the_beginning_repeats_none_of_them(
+    world: Any, kube: Any, nodes: Any, tasks: None, operators: Any, tmp_path: Path
+) -> None:
+    await kube.create(COHORTS, cohort(world, repetitions=1))
+    with authority.serve(tmp_path / "tsa") as tsa:
+        world.environ[timestamps.URL_VARIABLE] = tsa.url
+        for point in BEGINNING:
+            assert await operators().start(FAIRTRIAL_TEST_CRASH=f"c1 {point}").died() == DIED, point
+        assert await world.all(RUNS) == []
+        assert tsa.asked == 2  # the first died with the answer in its hands
+        operators().start()
+        live = await complete(world)
+
+    keys, listed = layout(world, live), [trust.authority("test", tsa.root_pem)]
+    data = world.store.get(keys.preregistration())
+    assert timestamp.verify(world.store.get(keys.preregistration_timestamp()), data, listed, name="seal")
+    first, last = signed(world, live)
+    assert first == 2 + 4
+    assert timestamp.verify(
+        world.store.get(keys.checkpoint_timestamp(last)), world.store.get(keys.checkpoint(last)), listed, name="end"
+    )
 
     assert counted(live) == {"scheduled": 4, "passed": 4}
     assert sorted(created(world, "benchmarkruns")) == [f"c1-{number:05d}" for number in range(1, 5)]
-    assert ledger(world, live).size == 1 + 4 + 4 + 1
+    assert ledger(world, live).size == 2 + 4 + 4 + 1
 
 
 async def test_a_quota_is_waiting_and_visible_with_counts(

@@ -11,14 +11,16 @@ from fairtrial_operator.seen import Report
 
 from fairtrial import names
 from fairtrial.api import BenchmarkRun, parse
+from fairtrial.attest import dsse
 from fairtrial.documents import AgentReport, Artifact, EvaluationReport, RunIdentity, load
+from fairtrial.evidence import statements
 from fairtrial.evidence.record import load_record
 from fairtrial.journal import summary
 from fairtrial.journal.summary import Exchange
 from fairtrial.usage.calls import ARTIFACT, ModelCalls
 from fairtrial.usage.counters import Counters, Usage
 
-MOST_CALLS = 12  # of an undisturbed life: ten to the API server, the list of model calls and the record
+MOST_CALLS = 13  # of an undisturbed life: ten to the API server, list of model calls, signed statement, and record
 DIED = 86
 
 
@@ -106,6 +108,11 @@ async def test_dying_at_any_call_changes_nothing(world: Any, kubelet: Any, opera
     assert operator.stop() == 0
     calls = len(world.calls())
     assert 9 <= calls <= MOST_CALLS, world.calls()
+    assert [what[1].rpartition("/")[2] for what in world.calls() if what[0] == "S3"] == [
+        "calls.json",
+        "record.sigstore.json",
+        "record.json",
+    ]
     expected = timeless(json.loads(world.record(undisturbed)))
 
     points = [(moment, number) for number in range(1, calls + 1) for moment in ("before", "after")]
@@ -123,6 +130,8 @@ async def test_dying_at_any_call_changes_nothing(world: Any, kubelet: Any, opera
         record = load_record(stored)
         assert timeless(json.loads(stored)) == expected, name
         assert stored == assembled_again(world, done), name
+        signed = dsse.verify(world.store.get(world.layout(done).record_statement()), world.trust, ["operator"])
+        assert signed.statement == statements.provenance(record, stored), name
         assert done["status"]["record"]["sha256"] == world.store.head(world.layout(done).record()).sha256
         assert record.pods.agent is not None
         assert record.pods.agent.uid == done["status"]["agentPod"]["uid"]
