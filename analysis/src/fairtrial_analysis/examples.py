@@ -7,6 +7,7 @@ the truth is known; everything else is made by the same code that makes real rec
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from functools import cache, partial
 from typing import Any
 
@@ -46,7 +47,7 @@ JsonObject = dict[str, Any]
 TREATMENT, CONTROL = "framework", "plain"
 NAMESPACE, NAME = "trials", "example"
 MODEL = "model-2026-01-01"
-AT = "2026-01-01T{:02}:{:02}:{:02}Z"
+BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 CATEGORIES = (
     "simple feature addition", "field propagation", "cross-feature rule", "external adapter", "localized defect",
     "misleading symptom", "authorization change", "data migration", "operation rename", "read-only question",
@@ -126,10 +127,10 @@ def example(
     store.put(here.preregistration(), sealed)
     digest = hashlib.sha256(sealed).hexdigest()
     ledger = Ledger(cohort.metadata.name, cohort.metadata.uid)
-    clock = _clock()
+    clock = _Clock()
 
     def append(*entries: LedgerEntry) -> None:
-        data = ledger.page(entries, next(clock)).to_bytes()
+        data = ledger.page(entries, clock.at()).to_bytes()
         store.put(here.ledger_page(ledger.size + 1), data)
         ledger.take(data)
 
@@ -139,10 +140,11 @@ def example(
     names = {task.name: number for number, task in enumerate(sorted(cohort.spec.tasks, key=lambda one: one.name), 1)}
     for entry in schedule_of(cohort).entries:
         came = partial(story, names[entry.task], entry.candidate, entry.repetition)
-        made = list(_chain(cohort, entry, digest, came))
-        for _, data, said in made:
-            store.put(layout.run(NAMESPACE, said.run, said.uid, cohort.metadata.name).record(), data)
-        append(*(one for entries, _, _ in made for one in entries))
+        for entries, data in _chain(cohort, entry, digest, came, clock):
+            append(*entries)
+            if data is not None:
+                said = entries[0]
+                store.put(layout.run(NAMESPACE, said.run, said.uid, cohort.metadata.name).record(), data)
     append(LedgerEntry("complete", counts=_counts(ledger, len(schedule_of(cohort).entries))))
     for one in corrections:
         store.put(here.correction(one.number), one.to_bytes())
@@ -237,21 +239,22 @@ _PROVIDER: JsonObject = {
 
 
 def _chain(
-    cohort: BenchmarkCohort, entry: Entry, preregistration: str, came: Callable[[int], Came]
-) -> Iterator[tuple[list[LedgerEntry], bytes, LedgerEntry]]:
-    """A scheduled run and, where it is invalid, one replacement: the ledger's entries, the record, its entry."""
+    cohort: BenchmarkCohort, entry: Entry, preregistration: str, came: Callable[[int], Came], clock: "_Clock"
+) -> Iterator[tuple[list[LedgerEntry], bytes | None]]:
+    """A scheduled run and, where it is invalid, one replacement: the ledger's entries page by page, with the record."""
     before: LedgerEntry | None = None
     for attempt in range(2):
         run = replacement_name(entry.run, attempt) if attempt else entry.run
         result = came(attempt)
-        raw = record_of(cohort, entry, run, result, preregistration, before)
+        yield [LedgerEntry("ticket", run=run, index=entry.index)], None
+        raw = record_of(cohort, entry, run, result, preregistration, before, clock)
         data = documents.dump(raw)
         found = raw["classification"]
         said = LedgerEntry(
             "record", run=run, uid=raw["identity"]["uid"], index=entry.index, sha256=hashlib.sha256(data).hexdigest(),
             outcome=found["outcome"], invalidity=found.get("invalidity") or "", reason=found["reason"],
         )  # fmt: skip
-        entries = [LedgerEntry("ticket", run=run, index=entry.index), said]
+        entries = [said]
         again = result.outcome == "invalid" and attempt == 0
         if again:
             why = "host_failure by node_lost: the node was lost."
@@ -259,16 +262,22 @@ def _chain(
             entries.append(
                 LedgerEntry("replacement", run=run, uid=said.uid, index=entry.index, by=by, code="allowed", why=why)
             )
-        yield entries, data, said
+        yield entries, data
         if not again:
             return
         before = said
 
 
 def record_of(
-    cohort: BenchmarkCohort, entry: Entry, run: str, came: Came, preregistration: str, before: LedgerEntry | None
+    cohort: BenchmarkCohort,
+    entry: Entry,
+    run: str,
+    came: Came,
+    preregistration: str,
+    before: LedgerEntry | None,
+    clock: "_Clock",
 ) -> JsonObject:
-    """The record of one run as JSON: a real one of its kind, with what tells it apart put in."""
+    """The record of one run as JSON: a real one of its kind, with what tells it apart put in. Takes its time."""
     raw: JsonObject = documents.load(JsonObject, _template(came.outcome, came.category, entry.candidate, cohort))
     uid = str(_uuid(f"{cohort.metadata.uid}/{run}"))
     task = next(one for one in cohort.spec.tasks if one.name == entry.task)
@@ -285,7 +294,8 @@ def record_of(
     }  # fmt: skip
     if before is not None:
         raw["lineage"]["replaces"] = {"name": before.run, "uid": before.uid}
-    raw["timings"]["timestamps"]["agentStarted"] = _at(60 * entry.index)
+    times = {"accepted": clock.at(1), "agentCreated": clock.at(1), "agentStarted": clock.at(9)}
+    raw["timings"]["timestamps"] = times | {"agentFinished": clock.at(came.seconds)}
     raw["pods"]["agent"]["node"] = came.node
     raw["interaction"]["wallMs"] = _measured(1000 * came.seconds)
     raw["interaction"]["toolCalls"] = _measured(came.tool_calls)
@@ -356,16 +366,16 @@ def _counts(ledger: Ledger, scheduled: int) -> dict[str, int]:
     return made
 
 
-def _clock() -> Iterator[str]:
-    second = 0
-    while True:
-        yield _at(second)
-        second += 30
+class _Clock:
+    """Time as runs take it, one after the other."""
 
+    def __init__(self) -> None:
+        self._now = BEGIN
 
-def _at(second: int) -> str:
-    second %= 86_400
-    return AT.format(second // 3600, second // 60 % 60, second % 60)
+    def at(self, seconds: int = 1) -> str:
+        """The moment so many seconds later, which is now from then on."""
+        self._now += timedelta(seconds=seconds)
+        return self._now.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _measured(value: Any) -> JsonObject:
