@@ -83,9 +83,9 @@ def plan_of(data: bytes) -> tuple[Plan, list[Wrong]]:
         places = {entry.index: place for block in schedule.blocks for place, entry in enumerate(block, start=1)}
         configurations = {one["name"]: one["configurationSha256"] for one in held["candidates"]}
         _ = (held["cohort"]["namespace"], held["cohort"]["name"], held["cohort"]["uid"], spec["stage"])
-    except (KeyError, TypeError, IndexError) as error:
+    except (InvalidInput, KeyError, TypeError, IndexError) as error:
         raise InvalidInput(
-            f"preregistration: can't be read: {error!r}.",
+            f"preregistration: can't be read: {error!s}.",
             next_move="Fetch it again; without it nothing says which records there must be.",
         ) from error
     plan = Plan(

@@ -1,0 +1,317 @@
+"""Records are taken as the ledger and the schedule say, or an error with its code stops a confirmatory verdict."""
+
+import dataclasses
+import json
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fairtrial_analysis.examples import CONTROL, TREATMENT, Came, Example, example
+from fairtrial_analysis.load.loaded import Loaded
+from fairtrial_analysis.load.results import load
+from fairtrial_analysis.load.source import FolderSource
+from fairtrial_analysis.load.values import accounted_of
+from fairtrial_analysis.rule.evaluate import evaluate
+
+from fairtrial.errors import InvalidInput, StoreUnavailable
+from fairtrial.evidence.correction import Change, Correction, Superseded
+from fairtrial.evidence.memory import MemoryStore
+from fairtrial.evidence.record import load_record
+
+WRONG_UID = "5d0c9a52-0f1e-4c7e-9d0a-6f0e3b1c2aff"
+
+
+def story(fields: dict[str, Any] | None = None, outcome: str = "passed") -> Callable[..., Came]:
+    """All pass; the treatment's first run of the first task is `outcome`, and its record has these fields."""
+
+    def came(task: int, arm: str, repetition: int, attempt: int) -> Came:
+        if (task, arm, repetition, attempt) == (1, TREATMENT, 1, 0):
+            return Came(outcome, fields=fields or {})
+        return Came()
+
+    return came
+
+
+def small(**changes: Any) -> Example:
+    """Two tasks, two arms, five repetitions."""
+    return example(changes.pop("story", story()), tasks=2, **changes) if changes else _whole()
+
+
+@cache
+def _whole() -> Example:
+    return example(story(), tasks=2)
+
+
+def first_run(made: Example) -> str:
+    rows = load(made.source()).rows
+    return next(row.run for row in rows if (row.task, row.arm, row.repetition) == ("task-01", TREATMENT, 1))
+
+
+def damaged(made: Example, key: str, change: Callable[[bytes], bytes | None]) -> Example:
+    """The same evidence, where objects whose key ends so are changed, or gone where the change gives None."""
+    store = MemoryStore()
+    for name, data in made.store.objects.items():
+        kept = change(data) if name.endswith(key) else data
+        if kept is not None:
+            store.put(name, kept)
+    return dataclasses.replace(made, store=store)
+
+
+def codes(loaded: Loaded) -> set[str]:
+    return {one.code for one in loaded.wrong}
+
+
+def verdict(loaded: Loaded) -> str:
+    assert loaded.plan.rule is not None
+    return evaluate(loaded.plan.rule, loaded.results).verdict
+
+
+def record_key(made: Example, run: str) -> str:
+    return next(key for key in made.store.objects if f"/{run}/" in key and key.endswith("record.json"))
+
+
+def test_whole_evidence_has_no_error_and_a_row_for_every_run():
+    loaded = load(small(story=story(outcome="invalid")).source())
+
+    assert loaded.wrong == ()
+    assert loaded.findings == ()
+    assert len(loaded.rows) == 21
+    assert [row.index for row in loaded.rows] == sorted(row.index for row in loaded.rows)
+    replacement = next(row for row in loaded.rows if row.replaces)
+    assert replacement.run == f"{replacement.replaces}-r1"
+    assert loaded.rows[loaded.rows.index(replacement) - 1].run == replacement.replaces
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"identity.run": "another-00001"}, "RECORD_FOREIGN"),
+        ({"identity.namespace": "elsewhere"}, "RECORD_FOREIGN"),
+        ({"lineage.cohort": "another"}, "RECORD_FOREIGN"),
+        ({"lineage.preregistrationSha256": "7" * 64}, "RECORD_FOREIGN"),
+        ({"identity.candidate": CONTROL}, "RECORD_MISPLACED"),
+        ({"identity.repetition": 2}, "RECORD_MISPLACED"),
+        ({"identity.block": "task-02-0001"}, "RECORD_MISPLACED"),
+        ({"identity.task.name": "task-02"}, "RECORD_MISPLACED"),
+        ({"lineage.scheduleIndex": 19}, "RECORD_MISPLACED"),
+        ({"lineage.replaces": {"name": "example-00001", "uid": WRONG_UID}}, "RECORD_LINEAGE"),
+        ({"identity.task.sealedSha256": {"state": "measured", "value": "8" * 64}}, "RECORD_CONFIGURATION"),
+        ({"configuration.configurationSha256": "8" * 64}, "RECORD_CONFIGURATION"),
+        ({"usage.extra": 1}, "RECORD_UNREADABLE"),
+        ({"interaction.wallMs": {"state": "measured", "value": 1.5}}, "RECORD_UNREADABLE"),
+        ({"interaction.wallMs": {"state": "measured", "value": 10**30}}, "RECORD_UNREADABLE"),
+    ],
+)
+def test_a_record_that_is_not_what_it_should_be_is_an_error_and_no_verdict(fields: dict[str, Any], code: str):
+    loaded = load(small(story=story(fields)).source())
+
+    assert code in codes(loaded)
+    assert verdict(loaded) == "INCONCLUSIVE"
+    assert len(loaded.rows) == 20
+    assert [row.outcome for row in loaded.rows].count("void") == 1
+
+
+def changed_value(data: bytes) -> bytes:
+    return data.replace(b'"passed"', b'"failed"', 1)
+
+
+def test_a_record_with_other_bytes_than_the_ledger_says_is_an_error():
+    made = small()
+    loaded = load(damaged(made, record_key(made, first_run(made)), changed_value).source())
+
+    assert codes(loaded) == {"RECORD_DIGEST"}
+    assert verdict(loaded) == "INCONCLUSIVE"
+
+
+def test_a_record_that_rotted_in_the_store_is_an_error():
+    made = small(story=story())
+    key = record_key(made, first_run(made))
+    made.store.objects[key] = changed_value(made.store.objects[key])
+
+    assert codes(load(made.source())) == {"RECORD_DIGEST"}
+
+
+def test_a_record_that_is_gone_is_an_error():
+    made = small()
+    loaded = load(damaged(made, record_key(made, first_run(made)), lambda _: None).source())
+
+    assert codes(loaded) == {"RECORD_NOT_STORED"}
+
+
+def test_a_store_that_does_not_answer_is_no_finding(monkeypatch: pytest.MonkeyPatch):
+    made = small()
+    source = made.source()
+
+    def unavailable(_run: str, _uid: str) -> bytes:
+        raise StoreUnavailable("no answer")
+
+    monkeypatch.setattr(source, "record", unavailable)
+    with pytest.raises(StoreUnavailable):
+        load(source)
+
+
+def without_last_entries(data: bytes) -> bytes:
+    page = json.loads(data)
+    del page["entries"][-1]
+    return json.dumps(page, sort_keys=True, separators=(",", ":")).encode()
+
+
+@pytest.mark.parametrize(
+    ("key", "change", "code"),
+    [
+        ("ledger/00000002.json", lambda _: None, "COHORT_INCOMPLETE"),
+        (
+            "ledger/00000004.json",
+            lambda data: data.replace(b'"previousSha256":"', b'"previousSha256":"0'),
+            "LEDGER_BROKEN",
+        ),
+        ("ledger/00000004.json", lambda data: data + b"\n", "LEDGER_NOT_CANONICAL"),
+        ("ledger/00000004.json", lambda data: data.replace(b'"kind":"ticket"', b'"kind":"tocket"'), "LEDGER_BROKEN"),
+        ("ledger/00000001.json", without_last_entries, "LEDGER_UNSEALED"),
+        ("ledger/00000001.json", lambda data: data.replace(b'"sha256":"', b'"sha256":"0'), "PREREGISTRATION_DIGEST"),
+        ("ledger/00000042.json", lambda data: data.replace(b'"passed":20', b'"passed":19'), "COUNTS_DISAGREE"),
+        ("ledger/00000042.json", lambda _: None, "COHORT_INCOMPLETE"),
+    ],
+)
+def test_a_ledger_that_does_not_hold_together_is_an_error(key: str, change: Any, code: str):
+    loaded = load(damaged(small(), key, change).source())
+
+    assert code in codes(loaded)
+    assert verdict(loaded) == "INCONCLUSIVE"
+
+
+def test_what_a_cut_ledger_does_not_tell_is_listed_as_never_run():
+    loaded = load(damaged(small(), "ledger/00000010.json", lambda _: None).source())
+
+    assert len(loaded.rows) == 20
+    assert [row.outcome for row in loaded.rows].count("not_run") == 16
+
+
+def test_a_preregistration_whose_schedule_is_not_of_its_seed_is_an_error():
+    made = damaged(small(), "preregistration.json", lambda data: data.replace(b'"seed":20260723', b'"seed":1', 1))
+
+    assert "PREREGISTRATION_CONTRADICTORY" in codes(load(made.source()))
+
+
+def test_without_a_preregistration_that_can_be_read_there_is_no_analysis():
+    with pytest.raises(InvalidInput, match="preregistration"):
+        load(damaged(small(), "preregistration.json", lambda _: b"{}").source())
+
+
+def test_the_ledger_is_read_as_far_as_asked_for_and_no_further():
+    made = small()
+    again = made.source(made.size)
+    more = correcting(made, Change("interaction.message", "", "x"))
+
+    assert load(more.source(made.size)).rows == load(again).rows
+    assert load(more.source(made.size)).corrections == ()
+    assert "LEDGER_SIZE" in codes(load(made.source(made.size - 2), made.size - 2))
+
+
+def test_a_folder_gives_what_the_store_gives(tmp_path: Path):
+    made = small()
+    base = made.layout.cohort(*made.address).base
+    for key, data in made.store.objects.items():
+        run = key.split("/runs/")[1].split("/")[0] if "/runs/" in key else ""
+        name = key.removeprefix(f"{base}/") if key.startswith(base) else f"runs/{run}/record.json" if run else ""
+        if name:
+            (tmp_path / "data" / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / "data" / name).write_bytes(data)
+
+    assert load(FolderSource(tmp_path)).rows == load(made.source()).rows
+
+    run = first_run(made)
+    (tmp_path / "data" / "runs" / run / "record.json").unlink()
+    (tmp_path / "data" / "runs" / run / "record.json").symlink_to("/etc/hostname")
+    loaded = load(FolderSource(tmp_path))
+    assert codes(loaded) == {"RECORD_UNREADABLE"}
+    assert "is a link" in str(loaded.wrong[0])
+
+
+# --- corrections ------------------------------------------------------------------------------------------------------
+def correcting(made: Example, *changes: Change, **fields: Any) -> Example:
+    """The evidence with one correction of the treatment's first run of the first task."""
+    loaded = load(made.source())
+    row = next(row for row in loaded.rows if (row.task, row.arm, row.repetition) == ("task-01", TREATMENT, 1))
+    namespace, name, uid = made.address
+    good = Correction(
+        1, "correction", namespace, name, uid, loaded.plan.sha256, "", "wrong_measurement", "It was wrong.", "auditor",
+        "2026-01-03T00:00:00Z", Superseded(row.run, row.uid, row.record_sha256, row.index), list(changes),
+    )  # fmt: skip
+    return small(corrections=[dataclasses.replace(good, **fields)])
+
+
+def first(loaded: Loaded) -> Any:
+    return next(row for row in loaded.rows if (row.task, row.arm, row.repetition) == ("task-01", TREATMENT, 1))
+
+
+WALL = Change("interaction.wallMs", {"state": "measured", "value": 60000}, {"state": "measured", "value": 61000})
+
+
+def test_a_correction_changes_its_row_and_keeps_the_old_one():
+    loaded = load(correcting(small(), WALL).source())
+
+    assert loaded.wrong == ()
+    assert first(loaded).values["duration_ms"].value == 61000
+    assert first(loaded).corrected == (1,)
+    assert loaded.uncorrected[first(loaded).run].values["duration_ms"].value == 60000
+
+
+def test_a_void_takes_the_run_out_of_the_valid_ones_with_its_reason():
+    loaded = load(correcting(small(), kind="void", reason="solution_accessed").source())
+
+    assert first(loaded).outcome == "void"
+    assert first(loaded).reason == "solution_accessed"
+    assert loaded.wrong == ()
+    assert verdict(loaded) == "INCONCLUSIVE"  # its cell is one run short
+
+
+def test_a_correction_that_does_not_fit_is_an_error_and_changes_nothing():
+    wrong = dataclasses.replace(WALL, before={"state": "measured", "value": 1})
+    loaded = load(correcting(small(), wrong).source())
+
+    assert codes(loaded) == {"CORRECTION_UNFIT"}
+    assert first(loaded).values["duration_ms"].value == 60000
+
+
+def test_a_correction_that_the_ledger_names_and_nobody_has_is_an_error():
+    made = damaged(correcting(small(), WALL), "corrections/00000001.json", lambda _: None)
+    assert codes(load(made.source())) == {"CORRECTION_NOT_STORED"}
+
+
+# --- values -----------------------------------------------------------------------------------------------------------
+def test_tokens_that_nobody_reported_are_missing_with_the_reason():
+    def came(task: int, arm: str, repetition: int, attempt: int) -> Came:
+        return Came(tokens=None if (task, arm, repetition) == (1, TREATMENT, 1) else 500)
+
+    value = first(load(small(story=came).source())).values["accounted_tokens"]
+
+    assert (value.state, value.value) == ("missing", None)
+    assert "not_reported" in value.reason
+
+
+def test_reasoning_inside_the_output_is_not_counted_twice():
+    fields = {"usage.reasoningTokens": {"state": "measured", "value": 77}}
+    made = small(story=story(fields))
+    record = load_record(made.store.objects[record_key(made, first_run(made))])
+
+    assert accounted_of(record, "all_tokens").value == 10_000
+
+
+def test_a_leaky_isolation_or_another_model_fails_its_gate_whatever_a_document_says():
+    loaded = load(small(story=story({"isolation.state": "failed"})).source())
+    assert loaded.results.gates["isolation"].state == "fail"
+    assert first(loaded).run in loaded.results.gates["isolation"].reason
+
+    other = {"usage.answeredModels": {"state": "measured", "value": ["another"]}}
+    assert load(small(story=story(other)).source()).results.gates["model-immutable"].state == "fail"
+
+
+def test_runs_of_a_block_that_differ_in_what_must_be_equal_are_found():
+    loaded = load(
+        small(story=story({"environment.initialStateSha256": {"state": "measured", "value": "3" * 64}})).source()
+    )
+
+    assert [one.what for one in loaded.findings] == ["initialState"]
