@@ -118,6 +118,15 @@ def load_correction(data: bytes, *, name: str = "correction") -> Correction:
     return made
 
 
+def run_of(data: bytes) -> str:
+    """The run that a correction is about; empty where it is about none, or can't be read."""
+    try:
+        named = load_correction(data).supersedes
+    except InvalidInput:
+        return ""
+    return named.run if named is not None else ""
+
+
 def check_chain(
     given: Sequence[bytes], cohort: tuple[str, str, str], preregistration_sha256: str, records: Mapping[str, str]
 ) -> tuple[list[Correction], list[Fault]]:

@@ -135,6 +135,11 @@ class World:
         return found.message if found else ""
 
 
+def env_of(job: Any) -> dict[str, str]:
+    (container,) = job["spec"]["template"]["spec"]["containers"]
+    return {one["name"]: one["value"] for one in container["env"]}
+
+
 # --- the good way -----------------------------------------------------------------------------------------------------
 def test_a_complete_cohort_is_analysed_in_the_image_that_it_was_sealed_with() -> None:
     world = World.of()
@@ -227,6 +232,22 @@ def test_asking_again_reads_the_same_entries_and_adds_none_for_the_same_package(
 def _env(body: Any) -> list[Any]:
     found: list[Any] = body["spec"]["template"]["spec"]["containers"][0]["env"]
     return found
+
+
+def test_corrections_go_into_the_ledger_before_what_is_analysed_is_fixed() -> None:
+    world = World.of()
+    world.rest()
+    world.end(pod(SAID))
+    made = LedgerEntry("correction", run="cohort-1-00001", sha256="7" * 64)
+
+    world.ask("corrected")
+    first = world.step(corrections=[made])
+    world.rest()
+
+    assert isinstance(first.action, Append)
+    assert [(one.number, one.run, one.sha256) for one in world.ledger.corrections] == [(4, "cohort-1-00001", "7" * 64)]
+    assert [env_of(job)["FAIRTRIAL_LEDGER_SIZE"] for job in world.created] == ["2", "4"]
+    assert not decide_analysis.begins(world.cohort), "what is made from now on is for another request"
 
 
 def test_a_new_request_puts_an_end_to_the_job_of_the_one_before() -> None:

@@ -456,3 +456,17 @@ def test_a_cohort_yields_to_one_of_a_higher_priority_that_wants_to_create() -> N
     other.priority = 1
     world.state.close_book("other")
     assert not world.observe(cohort).outranked
+
+
+def test_corrections_that_the_ledger_has_not_heard_of_are_found_by_their_numbers_whatever_they_are() -> None:
+    world, cohort = World(), make_cohort(seal=True)
+    keys = world.observer.keys_of(cohort)
+    for number, data in ((1, b"known"), (2, b"not even JSON"), (3, b"{}"), (5, b"after a gap")):
+        world.store.put(keys.correction(number), data)
+    ledger = Ledger("cohort-1", COHORT_UID)
+    ledger.corrections.append(LedgerEntry("correction", sha256=hashlib.sha256(b"known").hexdigest()))
+
+    found = world.observer._corrections(cohort, ledger)
+
+    assert [one.sha256 for one in found] == [hashlib.sha256(data).hexdigest() for data in (b"not even JSON", b"{}")]
+    assert {one.run for one in found} == {""}

@@ -1,6 +1,7 @@
 """From complete to analysed. Pure; one step at a time, as all of a cohort's life is:
 
-    status: what is asked, of how many entries → Job created → Job ended → ledger: analysis → status: analysed
+    ledger: corrections made since → status: what is asked, of how many entries → Job created → Job ended →
+    ledger: analysis → status: analysed
 
 What is analysed is fixed in the status before the Job exists: entries of the ledger up to the last one that is not
 itself an analysis. So every attempt, a retry of the Job or a request a year later, reads the same and makes the same
@@ -57,6 +58,12 @@ def due(cohort: BenchmarkCohort) -> bool:
     return asked is None or asked.job is not None or asked.request != request
 
 
+def begins(cohort: BenchmarkCohort) -> bool:
+    """Whether an analysis is asked for that the status does not tell of yet."""
+    asked = cohort.status.analysis
+    return due(cohort) and (asked is None or asked.request != wanted(cohort))
+
+
 def decide_analysis(cohort: BenchmarkCohort, seen: CohortSeen, now: datetime) -> CohortDecision:
     """Choose the next step of the analysis of a complete cohort."""
     request = wanted(cohort)
@@ -72,6 +79,8 @@ def decide_analysis(cohort: BenchmarkCohort, seen: CohortSeen, now: datetime) ->
         return _write_or(cohort, draft.say(ANALYSED, "False", *why), CohortDecision(retry=True))
     asked = cohort.status.analysis
     if asked is None or asked.request != request:
+        if seen.corrections:
+            return CohortDecision(Append(list(seen.corrections)))
         return _begin(cohort, seen, draft, request)
     if seen.job is None:
         return _create(cohort, seen, draft, asked)

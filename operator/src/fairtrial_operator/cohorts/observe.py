@@ -15,7 +15,8 @@ from fairtrial.cohort import preregistration
 from fairtrial.cohort.comparability import comparability
 from fairtrial.cohort.ledger import Ledger, LedgerEntry
 from fairtrial.cohort.replacement import Evidence
-from fairtrial.errors import FairtrialError, InvalidInput
+from fairtrial.errors import FairtrialError, InvalidInput, NotStored
+from fairtrial.evidence.correction import run_of
 from fairtrial.evidence.layout import CohortLayout, Layout, sha256
 from fairtrial.evidence.objects import ObjectStore
 from fairtrial.evidence.probe import Capabilities
@@ -132,7 +133,24 @@ class CohortObserver:
         job, pods = await self._job(cohort)
         ledger = None if book.trouble is not None else book.ledger
         seen = replace(seen, ledger=ledger, ledger_trouble=book.trouble, to_sign=self._to_sign(book))
-        return replace(seen, schedule=book.schedule, job=job, job_pods=pods)
+        seen = replace(seen, schedule=book.schedule, job=job, job_pods=pods)
+        if ledger is None or not decide_analysis.begins(cohort):
+            return seen
+        try:
+            return replace(seen, corrections=await asyncio.to_thread(self._corrections, cohort, ledger))
+        except FairtrialError as error:
+            STORE_ERRORS.labels(error.reason).inc()
+            return replace(seen, ledger=None, ledger_trouble=Trouble(Reason.STORE_UNAVAILABLE, str(error)))
+
+    def _corrections(self, cohort: BenchmarkCohort, ledger: Ledger) -> list[LedgerEntry]:
+        """What people corrected since the ledger last heard of it, whatever it is: the analysis judges it."""
+        keys, found = self.keys_of(cohort), list[LedgerEntry]()
+        while True:
+            try:
+                data = self._store.get(keys.correction(len(ledger.corrections) + len(found) + 1), limit=PAGE_LIMIT)
+            except NotStored:
+                return found
+            found.append(LedgerEntry("correction", run=run_of(data), sha256=sha256(data)))
 
     async def _read_over(self, cohort: BenchmarkCohort, book: Book) -> Trouble | None:
         try:
