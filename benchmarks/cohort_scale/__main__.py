@@ -5,7 +5,6 @@ import asyncio
 import json
 import os
 import shutil
-import subprocess
 import tempfile
 import time
 from datetime import UTC, datetime
@@ -17,6 +16,7 @@ from fairtrial_operator.kube import Kube
 from benchmarks.__main__ import RESULTS, machine
 from benchmarks.cohort_scale import audit, ours, peers
 from benchmarks.cohort_scale.control_plane import HERE, ControlPlane, programs
+from benchmarks.cohort_scale.table import tables
 from local_cluster import binaries
 
 FILE = RESULTS / "cohort_scale.json"
@@ -35,7 +35,11 @@ def main() -> None:
     parser.add_argument("--kill-every", type=float, default=10.0, help="of ours-killed, in seconds (default: 10)")
     parser.add_argument("--limits", choices=["default", "raised"], default="default", help="of the daemons' requests")
     parser.add_argument("--keep", action="store_true", help="keep the control plane's folder, with its logs")
+    parser.add_argument("--tables", action="store_true", help="measure nothing, print the tables of what was measured")
     asked = parser.parse_args()
+    if asked.tables:
+        print(tables(json.loads(FILE.read_text())["measured"]))
+        return
     found = programs(argo=any(name.startswith("argo") for name in asked.systems))
     for runs in asked.runs:
         for system in asked.systems:
@@ -75,7 +79,8 @@ async def _carry_out(
     kube = await Kube.connect()
     try:
         if system in OURS:
-            apply_crds(plane, found)
+            plane.kubectl("apply", "--server-side", "-f", CRDS)
+            plane.kubectl("wait", "--for=condition=Established", "--timeout=60s", "-f", CRDS)
             kill = asked.kill_every if system == "ours-killed" else 0.0
             return await ours.run(plane, kube, runs, asked.parallelism, kill), ours.USERS
         peer, pods = peers.PEERS[system.removesuffix("-pair")], 2 if system.endswith("-pair") else 1
@@ -83,13 +88,6 @@ async def _carry_out(
         return made, peer.users
     finally:
         await kube.close()
-
-
-def apply_crds(plane: ControlPlane, found: dict[str, Path]) -> None:
-    """Our kinds, as they lie in the repository."""
-    environment = {"KUBECONFIG": str(plane.kubeconfig("client"))}
-    for command in (["apply", "--server-side"], ["wait", "--for=condition=Established", "--timeout=60s"]):
-        subprocess.run([found["kubectl"], *command, "-f", CRDS], env=environment, check=True, capture_output=True)
 
 
 def keep(name: str, result: dict[str, Any]) -> None:

@@ -61,13 +61,17 @@ def _take(log: Log, event: Mapping[str, Any]) -> None:
     about, user, verb = event.get("objectRef") or {}, event["user"]["username"], event["verb"]
     resource, sub = about.get("resource", ""), about.get("subresource", "")
     log.requests[user][verb, f"{resource}/{sub}" if sub else resource] += 1
-    failed = event.get("responseStatus", {}).get("code", 0) >= 400
+    code = event.get("responseStatus", {}).get("code", 0)
     if about.get("namespace") != NAMESPACE or verb not in WRITES:
         return
     name, at = about.get("name", ""), datetime.fromisoformat(event["stageTimestamp"]).timestamp()
     if resource in ("pods", "events", *UNITS):
         log.about_units[user] += 1
-    if failed or not name:
+    if code >= 500 and name and (resource, verb, sub) == ("pods", "create", ""):
+        # Whoever was killed before it heard the answer may have created the pod none the less.
+        pod = log.units[unit_of(name)].pods.setdefault(name, Pod())
+        pod.created = pod.created or at
+    if code >= 400 or not name:
         return
     if resource in UNITS:
         unit = log.units[unit_of(name)]
@@ -78,7 +82,7 @@ def _take(log: Log, event: Mapping[str, Any]) -> None:
     elif resource == "pods":
         pod = log.units[unit_of(name)].pods.setdefault(name, Pod())
         if verb == "create" and not sub:
-            pod.created, pod.times = at, pod.times + 1
+            pod.created, pod.times = pod.created or at, pod.times + 1
         elif sub == "status" and user == "kwok":
             pod.ended = at
 
@@ -92,6 +96,8 @@ def unit_of(name: str) -> str:
 # --- numbers ----------------------------------------------------------------------------------------------------------
 def summary(log: Log, users: Iterable[str]) -> dict[str, Any]:
     """Rates, latencies in seconds, and requests per unit of the users that make up the system."""
+    for unit in log.units.values():  # a create that failed for good left a pod that never was
+        unit.pods = {name: pod for name, pod in unit.pods.items() if pod.ended}
     units = [unit for unit in log.units.values() if unit.pods]
     pods = [pod for unit in units for pod in unit.pods.values()]
     begun = min(min((unit.created or unit.pods[name].created for name in unit.pods), default=0.0) for unit in units)
@@ -115,7 +121,7 @@ def summary(log: Log, users: Iterable[str]) -> dict[str, Any]:
         "writes": _told(writes, len(units)),
         "listsPerUnit": round(sum(n for key, n in requests.items() if key[0] == "list") / len(units), 4),
         "readsPerUnit": _told({key: n for key, n in requests.items() if key[0] in ("get", "list")}, len(units)),
-        "duplicatePods": sum(pod.times - 1 for pod in pods),
+        "duplicatePods": sum(max(pod.times - 1, 0) for pod in pods),
     }
 
 

@@ -7,6 +7,7 @@ programs are the local cluster's, from its cache; kwok and Argo Workflows are bu
 import base64
 import json
 import secrets
+import subprocess
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -96,6 +97,13 @@ class ControlPlane:
         """Start one more process that ends with the control plane."""
         made = self.processes[name] = Process(name, command, self.folder, env)
         return made
+
+    def kubectl(self, *arguments: str | Path) -> None:
+        """Call kubectl as the client."""
+        command = [str(self._programs["kubectl"]), f"--kubeconfig={self.kubeconfig('client')}", *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env={"HOME": str(self.folder)})
+        if done.returncode:
+            raise RuntimeError(f"{' '.join(command)}: {done.stderr}")
 
     def usage(self) -> dict[str, Usage]:
         """What every running process has used."""

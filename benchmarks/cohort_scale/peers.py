@@ -4,7 +4,6 @@ Each keeps `parallelism` units under way, as a cohort does: a unit that ends mak
 """
 
 import asyncio
-import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,8 @@ JOBS = Resource("batch/v1", "Job", "jobs")
 WORKFLOWS = Resource("argoproj.io/v1alpha1", "Workflow", "workflows")
 CONFIG_MAPS = Resource("v1", "ConfigMap", "configmaps")
 ARGO_MODULE = "github.com/argoproj/argo-workflows/v4@v4.0.5"
+ARGO_HEALTH = "http://127.0.0.1:6060/healthz"
+SETTLE_SECONDS, STALLED_SECONDS = 15.0, 300.0
 ENDED = ("Succeeded", "Failed", "Error")
 
 
@@ -55,7 +56,8 @@ async def run(
             for body in peer.bodies(f"u-{numbers.get_nowait():06}", pods):
                 end = ends[body["metadata"]["name"]] = asyncio.Event()
                 await kube.create(peer.resource, body)
-                await end.wait()
+                async with asyncio.timeout(STALLED_SECONDS + units):  # a unit is queued behind all others at worst
+                    await end.wait()
 
     numbers: asyncio.Queue[int] = asyncio.Queue()
     for number in range(units):
@@ -116,18 +118,19 @@ async def _start_argo(plane: ControlPlane, kube: Kube, found: dict[str, Path], *
     live = await kube.get(NAMESPACES, NAMESPACE)
     # The containers that Argo adds are not as restricted as our namespaces ask for.
     await kube.patch(NAMESPACES, live, [{"op": "remove", "path": "/metadata/labels"}])
-    module = cache.root() / "go" / "modules" / ARGO_MODULE
-    crds = ["apply", "--server-side", "-f", str(module / "manifests" / "base" / "crds" / "full")]
-    environment = {"KUBECONFIG": str(plane.kubeconfig("client"))}
-    command = [str(found["kubectl"]), *crds]
-    await asyncio.to_thread(subprocess.run, command, env=environment, check=True, capture_output=True)
+    crds = cache.root() / "go" / "modules" / ARGO_MODULE / "manifests" / "base" / "crds" / "full"
+    files = [argument for crd in sorted(crds.glob("argoproj.io_*.yaml")) for argument in ("-f", crd)]
+    await asyncio.to_thread(plane.kubectl, "apply", "--server-side", *files)
+    await asyncio.to_thread(plane.kubectl, "wait", "--for=condition=Established", "--timeout=60s", *files)
     await kube.create(CONFIG_MAPS, obj(CONFIG_MAPS, "workflow-controller-configmap", NAMESPACE))
     command = [str(found["argo"]), "--namespaced", f"--managed-namespace={NAMESPACE}", f"--namespace={NAMESPACE}"]
     command += [f"--executor-image={IMAGE}", f"--kubeconfig={plane.kubeconfig('argo')}", *flags]
     # Simulated nodes report no task results: it must not wait for them.
     patience = {"LEADER_ELECTION_DISABLE": "true", "TASK_RESULT_TIMEOUT_DURATION": "1s"}
-    plane.run("argo", command, patience)
-    await asyncio.sleep(8)  # until its informers are synced; it has no address that says so
+    argo = plane.run("argo", command, patience)
+    await asyncio.to_thread(argo.wait_for, ARGO_HEALTH)
+    # The API server makes its caches of new kinds anew for some seconds; what is created meanwhile Argo may never see.
+    await asyncio.sleep(SETTLE_SECONDS)
 
 
 async def _start_tuned_argo(plane: ControlPlane, kube: Kube, found: dict[str, Path]) -> None:
