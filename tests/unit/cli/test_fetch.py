@@ -1,15 +1,20 @@
 """Fetching a package: whole and checked, or not at all, whatever the bucket holds."""
 
+import io
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import SimpleNamespace
 
 import bagit
 import pytest
 from fairtrial_analysis.package import bag
 from fairtrial_analysis.package.listing import File
+from rich.console import Console
 
 from fairtrial.cli.download import Address, PackageUnfit, download
+from fairtrial.cli.fetch import _of_cohort, _show
 from fairtrial.cli.records import NotAsRecorded
 from fairtrial.errors import FairtrialError, InvalidInput, NotStored, StoreUnavailable
 from fairtrial.evidence import package_paths as paths
@@ -372,3 +377,49 @@ def test_a_list_larger_than_any_that_is_made_is_not_read(
     monkeypatch.setattr("fairtrial.cli.download.TAG_MAX", 100)
 
     refused(bucket, tmp_path, "should have at most 100")
+
+
+# --- the command ----------------------------------------------------------------------------------------------------
+def status(monkeypatch: pytest.MonkeyPatch, **analysis: str) -> None:
+    monkeypatch.setattr("fairtrial.cli.fetch.Kubectl", lambda *_: SimpleNamespace(get=lambda *_: found))
+    found = {"status": {"phase": "Complete", "analysis": analysis} if analysis else {"phase": "Running"}}
+
+
+def test_a_cohorts_package_is_the_one_that_its_status_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    uri = f"s3://{BUCKET}/ns/packages/{'a' * 64}/"
+    status(monkeypatch, packageUri=uri, packageSha256="a" * 64)
+
+    assert _of_cohort("c", "trials", None, BUCKET) == Address.of(uri, BUCKET)
+
+
+def test_a_status_that_names_another_digest_than_its_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    status(monkeypatch, packageUri=f"s3://{BUCKET}/ns/packages/{'a' * 64}/", packageSha256="b" * 64)
+
+    with pytest.raises(InvalidInput, match="at the address of another"):
+        _of_cohort("c", "trials", None, BUCKET)
+
+
+def test_a_cohort_without_a_package_tells_what_to_wait_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    status(monkeypatch)
+
+    with pytest.raises(FairtrialError, match="phase Running") as refused:
+        _of_cohort("c", "trials", None, BUCKET)
+    assert "kubectl wait -n trials" in refused.value.next_move
+
+
+def test_what_a_package_says_is_shown_without_obeying_it(bucket: Bucket, tmp_path: Path) -> None:
+    hostile = "\x1b[2J[bold]SUPPORTED\u202e"
+    bucket.files |= {
+        REPORT: json.dumps({"executive": {"verdict": hostile}}).encode(),
+        paths.REQUEST: b'{"cohort":{"namespace":"trials","name":"c"}}',
+    }
+    download(bucket.store, bucket.lay(), tmp_path / "package")
+    written = io.StringIO()
+
+    _show(Console(file=written, width=200), tmp_path / "package", 9)
+
+    text = written.getvalue()
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert "[bold]SUPPORTED" in text
+    assert "not signed" in text
