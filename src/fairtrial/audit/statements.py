@@ -14,7 +14,8 @@ from fairtrial.audit.preregistration import PATH as PREREGISTRATION
 
 JsonObject = dict[str, Any]
 STUDY = "data/preregistration.study.sigstore.json"
-_RESULTS = {"passed": "PASSED", "failed": "FAILED"}
+_RESULTS = {"passed": "PASSED", "failed": "FAILED", "error": "WARNED"}  # it could not judge: neither of the two
+_REPORT = "evaluation/report.json"
 
 
 def package(folder: Folder, listed: Listed, trusted: TrustList, request: Any) -> JsonObject | None:
@@ -73,9 +74,12 @@ def _evaluation(folder: Folder, trusted: TrustList, run: str, record: JsonObject
     )
     if said is None:
         return
-    judged = evaluation["snapshotSha256"].get("value")
+    report = next((one["sha256"] for one in record["artifacts"] if one["name"] == _REPORT), None)
+    judged = evaluation["snapshotSha256"].get("value") or report  # it may have broken before it saw a snapshot
     if set(said.digests.values()) != {judged}:
         folder.findings.add("EVAL_SUBJECT_MISMATCH", path, f"Is about another snapshot than {judged}.")
+    if said.predicate.get("reportSha256", report) != report:
+        folder.findings.add("EVAL_SUBJECT_MISMATCH", path, "Is about another report than the record lists.")
     if verdict and said.predicate.get("result") != _RESULTS.get(verdict):
         says = f"Says {said.predicate.get('result')}; the record says {verdict}."
         folder.findings.add("EVAL_RESULT_MISMATCH", path, says)

@@ -78,7 +78,7 @@ def provenance(record: Record, data: bytes) -> Statement:
 def evaluation(report: EvaluationReport, data: bytes) -> Statement:
     """About an evaluator's report, whose bytes are `data`: in-toto test-result v0.1 of the snapshot that it judged.
 
-    `warnedTests` are the checks that could not judge. Verdict, report and public archive are fields of our own.
+    `warnedTests` are the checks that could not judge. Verdict, report, public archive and run are fields of our own.
     """
     named = {
         state: [one.name for one in report.checks if one.state == state] for state in ("passed", "failed", "error")
@@ -90,11 +90,13 @@ def evaluation(report: EvaluationReport, data: bytes) -> Statement:
         "warnedTests": named["error"],
         "failedTests": named["failed"],
         "verdict": report.verdict,
+        "reportSha256": sha256(data),
         "publicArchiveSha256": report.bundle_sha256,
         "run": {"namespace": report.run.namespace, "name": report.run.name, "uid": report.run.uid},
     }
-    snapshot = [(SNAPSHOT, report.snapshot_sha256)] if report.snapshot_sha256 else []
-    return Statement.of([*snapshot, (REPORT_FILE, sha256(data))], statement.TEST_RESULT, predicate)
+    # An evaluation that broke before it saw a snapshot can only be about what it says itself.
+    judged = (SNAPSHOT, report.snapshot_sha256) if report.snapshot_sha256 else (REPORT_FILE, sha256(data))
+    return Statement.of([judged], statement.TEST_RESULT, predicate)
 
 
 def _dependencies(record: Record) -> Iterator[JsonObject]:

@@ -205,7 +205,7 @@ def test_an_evaluators_report_is_signed_with_the_gateways_key_and_no_pod_has_it(
     assert answers == [201, 200]
     statement = store.get(Layout(store.settings.prefix).run(world.namespace, run, uid).evaluation_statement())
     found = dsse.verify(statement, TrustList((TrustedKey("evaluator", made.public),)), ["evaluator"])
-    assert found.statement.digests["evaluation/report.json"] == hashlib.sha256(data).hexdigest()
+    assert found.statement.predicate["reportSha256"] == hashlib.sha256(data).hexdigest()
     assert gateway.stop() == 0
 
 

@@ -63,7 +63,8 @@ def test_an_evaluation_names_what_was_judged_by_which_tests_and_how() -> None:
     made = statements.evaluation(report, b"report")
 
     assert made.predicate_type == "https://in-toto.io/attestation/test-result/v0.1"
-    assert made.digests == {"snapshot": report.snapshot_sha256, "evaluation/report.json": sha256(b"report")}
+    assert made.digests == {"snapshot": report.snapshot_sha256}
+    assert made.predicate["reportSha256"] == sha256(b"report")
     assert made.predicate["result"] == "PASSED"
     assert made.predicate["configuration"] == [{"name": "sealed", "digest": {"sha256": report.sealed_sha256}}]
     assert made.predicate["passedTests"] == [one.name for one in report.checks]
