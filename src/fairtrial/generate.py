@@ -26,9 +26,11 @@ RECORD_SCHEMA = Path("src/fairtrial/audit/record.schema.json")  # the verifier h
 
 def generated() -> dict[Path, str]:
     """Every generated file by its path in the repository."""
+    from fairtrial_analysis.report.schema import report_schema  # a part, which this command alone may look into
+
     crds, schemas, chart = FOLDERS
     definition_texts = {f"{name.split('.')[0]}.yaml": _yaml(made) for name, made in definitions().items()}
-    schema_texts = document_schemas() | {"record": record_schema()}
+    schema_texts = document_schemas() | {"record": record_schema(), "report": report_schema()}
     return {
         **{crds / name: text for name, text in definition_texts.items()},
         **{chart / name: text for name, text in definition_texts.items()},
