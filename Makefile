@@ -67,7 +67,7 @@ down: setup ## stop exactly what `up` started
 images: setup ## build the images and print their digests
 	$(RUN) python -m local_cluster images
 
-demo: setup ## example tasks and runs on a real cluster, from nothing to records (CONTEXT=… uses yours; AGENT=pi: a real agent; COHORT=paired)
+demo: setup ## example tasks and runs on a real cluster, from nothing to records (CONTEXT=… uses yours; AGENT=pi: a real agent; COHORT=paired: a cohort, to its verdict)
 	$(RUN) python -m examples.demo $(if $(CONTEXT),--context $(CONTEXT)) $(if $(VALUES),--values $(VALUES)) $(if $(AGENT),--agent $(AGENT)) $(if $(COHORT),--cohort $(COHORT))
 
 try: setup ## a first taste without a cluster: not isolated, not evidence

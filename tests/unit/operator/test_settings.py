@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,38 @@ def test_little_must_be_set() -> None:
 def test_what_is_wrong_is_named(name: str, value: str) -> None:
     with pytest.raises(InvalidInput, match=name):
         settings.load(GOOD | {name: value})
+
+
+JOB = {"spec": {"template": {"spec": {"containers": [{"name": "analysis"}]}}}}
+
+
+def test_an_analysis_is_a_job_and_the_images_that_it_may_run(tmp_path: Path) -> None:
+    file = tmp_path / "job.json"
+    file.write_text(json.dumps(JOB))
+    told = {"FAIRTRIAL_ANALYSIS_JOB": str(file), "FAIRTRIAL_ANALYSIS_IMAGES": f"{IMAGE} {IMAGE}"}
+
+    found = settings.load(GOOD | told).analysis
+
+    assert found is not None
+    assert (found.job, found.images) == (JOB, {IMAGE})
+    assert settings.load(GOOD).analysis is None
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "{}", '{"spec": {"template": {"spec": {"containers": []}}}}', None])
+def test_what_is_no_job_is_named(tmp_path: Path, text: str | None) -> None:
+    file = tmp_path / "job.json"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(InvalidInput, match="FAIRTRIAL_ANALYSIS_JOB"):
+        settings.load(GOOD | {"FAIRTRIAL_ANALYSIS_JOB": str(file), "FAIRTRIAL_ANALYSIS_IMAGES": IMAGE})
+
+
+@pytest.mark.parametrize("images", ["", "analysis:latest", f"{IMAGE} analysis:latest"])
+def test_images_that_may_analyse_are_named_by_digest(tmp_path: Path, images: str) -> None:
+    file = tmp_path / "job.json"
+    file.write_text(json.dumps(JOB))
+    with pytest.raises(InvalidInput, match="FAIRTRIAL_ANALYSIS_IMAGES"):
+        settings.load(GOOD | {"FAIRTRIAL_ANALYSIS_JOB": str(file), "FAIRTRIAL_ANALYSIS_IMAGES": images})
 
 
 def test_the_api_server_and_the_clusters_dns_are_always_probed() -> None:

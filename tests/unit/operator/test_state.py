@@ -68,6 +68,18 @@ def pod(name: str, version: int) -> dict[str, Any]:
     return {"metadata": metadata, "spec": {"nodeName": "n", "volumes": ["x" * 100]}, "status": {"phase": "Running"}}
 
 
+def test_a_pod_that_analyses_makes_its_cohort_due_in_another_namespace() -> None:
+    known = state()
+    cohort = {"metadata": {"namespace": "trials", "name": "c1", "uid": "u", "resourceVersion": "1"}}
+    known.cohorts.put(cohort)
+    labels = {names.ROLE_LABEL: names.ANALYSIS, names.COHORT_LABEL: "c1", names.COHORT_NAMESPACE_LABEL: "trials"}
+    pod = {"metadata": {"namespace": "system", "name": "analysis-c1-x-y", "labels": labels}}
+
+    known.pod_changed(Key("system", "analysis-c1-x-y"), pod)
+
+    assert list(known.queue._ready) == [WorkKey("cohort", "trials", "c1")]
+
+
 def test_of_a_pod_is_kept_what_is_read() -> None:
     known = state()
     known.pods.put(pod("run-1-agent", 3))
