@@ -1,0 +1,110 @@
+"""The same evidence gives the same bytes: in another process, folder, locale and time zone, in another order."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+from fairtrial_analysis.examples import Came, example, usual
+from fairtrial_analysis.load.inputs import Book
+from fairtrial_analysis.load.loaded import Loaded
+from fairtrial_analysis.load.results import load, loaded
+from fairtrial_analysis.report.canonical import to_bytes
+from fairtrial_analysis.report.compute import Made, compute
+from fairtrial_analysis.report.tables import IDENTITY, header, runs_csv, runs_parquet
+
+PROGRAM = """
+import hashlib, json, locale, sys
+try:
+    locale.setlocale(locale.LC_ALL, "")
+except locale.Error:
+    pass
+from fairtrial_analysis.examples import example_report
+from fairtrial_analysis.report.canonical import to_bytes
+from fairtrial_analysis.report.tables import runs_csv, runs_parquet
+report = example_report(tasks=3)
+made = {"json": to_bytes(report), "csv": runs_csv(report), "parquet": runs_parquet(report)}
+print(json.dumps({name: hashlib.sha256(data).hexdigest() for name, data in made.items()}))
+"""
+
+
+def run(folder: Path, **environment: str) -> dict[str, str]:
+    folder.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM], env=os.environ | environment, cwd=folder, capture_output=True, check=True
+    )
+    made: dict[str, str] = json.loads(done.stdout)
+    return made
+
+
+def test_two_processes_that_share_nothing_make_the_same_bytes(tmp_path: Path):
+    here = run(tmp_path / "a", PYTHONHASHSEED="1", TZ="UTC", LC_ALL="C", OMP_NUM_THREADS="1")
+    there = run(tmp_path / "b", PYTHONHASHSEED="4711", TZ="Asia/Kathmandu", LC_ALL="C.UTF-8", LANG="de_DE.UTF-8")
+
+    assert here == there
+    assert set(here) == {"json", "csv", "parquet"}
+
+
+def shuffled(given: Loaded) -> Loaded:
+    rows = list(given.rows)
+    random.Random(7).shuffle(rows)
+    book = Book(given.ledger, given.as_of)
+    return loaded(given.plan, book, rows, reversed(given.wrong), given.corrections, given.uncorrected, given.inputs)
+
+
+def test_the_order_in_which_records_arrive_does_not_matter():
+    given = load(example(tasks=2).source())
+
+    assert to_bytes(compute(shuffled(given), Made("1"))) == to_bytes(compute(given, Made("1")))
+
+
+def test_one_changed_record_changes_the_report():
+    def other(task: int, arm: str, repetition: int, attempt: int) -> Came:
+        came = usual(task, arm, repetition, attempt)
+        changed = (task, arm, repetition) == (1, "plain", 1)
+        return Came(came.outcome, (came.tokens or 0) + 1) if changed else came
+
+    reports = [to_bytes(compute(load(example(story, tasks=2).source()), Made("1"))) for story in (usual, other)]
+    assert reports[0] != reports[1]
+
+
+# --- tables -----------------------------------------------------------------------------------------------------------
+def test_csv_has_a_row_for_every_run_and_says_why_a_cell_is_empty():
+    import csv
+    import io
+
+    report = compute(load(example(tasks=5).source()), Made("1"))
+    data = runs_csv(report)
+    rows = list(csv.DictReader(io.StringIO(data.decode(), newline="")))
+
+    assert data.endswith(b"\r\n")
+    assert b"\n" not in data.replace(b"\r\n", b"")
+    assert list(rows[0]) == header()
+    assert [row["run"] for row in rows] == [run.run for run in report.runs]
+    lost = next(
+        row for row in rows if row["accounted_tokens_state"].startswith("missing") and row["outcome"] != "invalid"
+    )
+    assert lost["accounted_tokens"] == ""
+    assert "not_reported" in lost["accounted_tokens_state"]
+    paid = next(row for row in rows if row["cost_state"] == "measured")
+    assert "/" not in paid["cost"]
+
+
+def test_parquet_holds_what_csv_holds():
+    import io
+
+    import pyarrow.parquet as pq
+
+    report = compute(load(example(tasks=2).source()), Made("1"))
+    table = pq.read_table(io.BytesIO(runs_parquet(report)))
+
+    assert table.column_names == header()
+    assert table.num_rows == len(report.runs)
+    assert table.column("run").to_pylist() == [run.run for run in report.runs]
+    tokens = table.column("accounted_tokens").to_pylist()
+    assert tokens == [run.values.get("accounted_tokens") for run in report.runs]
+    assert str(table.schema.field("accounted_tokens").type) == "int64"
+    assert not any(b"pandas" in key for key in (table.schema.metadata or {}))
+    assert IDENTITY[0].name == "run"
