@@ -45,7 +45,7 @@ class Log:
 
     units: dict[str, Unit] = field(default_factory=lambda: defaultdict(Unit))
     requests: dict[str, Counter[tuple[str, str]]] = field(default_factory=lambda: defaultdict(Counter))
-    about_units: Counter[str] = field(default_factory=Counter)  # writes about units, their pods and events, by user
+    about_units: Counter[str] = field(default_factory=Counter)  # writes about units and their pods, by user
 
 
 def read(path: Path) -> Log:
@@ -65,7 +65,7 @@ def _take(log: Log, event: Mapping[str, Any]) -> None:
     if about.get("namespace") != NAMESPACE or verb not in WRITES:
         return
     name, at = about.get("name", ""), datetime.fromisoformat(event["stageTimestamp"]).timestamp()
-    if resource in ("pods", "events", *UNITS):
+    if resource in ("pods", *UNITS):
         log.about_units[user] += 1
     if code >= 500 and name and (resource, verb, sub) == ("pods", "create", ""):
         # Whoever was killed before it heard the answer may have created the pod none the less.
@@ -117,6 +117,7 @@ def summary(log: Log, users: Iterable[str]) -> dict[str, Any]:
         "podEndToNextPod": quantiles(_to_next_pod(units)),
         "lastPodEndToStatus": quantiles(_to_status(units)),
         "unitSeconds": quantiles(_whole(units)),
+        "writesAboutUnitsPerUnit": round(sum(log.about_units[user] for user in users) / len(units), 2),
         "writesPerUnit": round(sum(writes.values()) / len(units), 2),
         "writes": _told(writes, len(units)),
         "listsPerUnit": round(sum(n for key, n in requests.items() if key[0] == "list") / len(units), 4),

@@ -9,7 +9,7 @@ import urllib.error
 import urllib.request
 from typing import Any
 
-from fairtrial_operator.kube import COHORTS, Kube, Object
+from fairtrial_operator.kube import COHORTS, ApiUnavailable, Kube, Object
 
 from benchmarks.cohort_scale.control_plane import OPERATOR_HEALTH, ControlPlane
 from benchmarks.cohort_scale.objects import COHORT, GATEWAY, IMAGE, NAMESPACE, SYSTEM, cohort, prepare, prepare_runs
@@ -129,7 +129,10 @@ async def _complete(kube: Kube, operator: Operator, kill_every: float) -> Object
     killed = time.monotonic()
     while True:
         await asyncio.sleep(0.25)
-        live = await kube.get(COHORTS, COHORT, NAMESPACE)
+        try:
+            live = await kube.get(COHORTS, COHORT, NAMESPACE)
+        except ApiUnavailable:  # busy: asked again in a moment
+            continue
         conditions = {one["type"]: one["status"] for one in live.get("status", {}).get("conditions", ())}
         if conditions.get("Complete") == "True":
             return live

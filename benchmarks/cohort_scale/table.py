@@ -23,7 +23,8 @@ def tables(results: Mapping[str, Result]) -> str:
     for key, result in results.items():
         system, runs, limits = key.split("/")
         found.setdefault((int(runs), limits), {})[system] = result
-    return "\n".join(line for key in sorted(found) for line in (*_rates(*key, found[key]), *_ours(found[key])))
+    lines = [line for key in sorted(found) for line in (*_rates(*key, found[key]), *_ours(found[key]))]
+    return "\n".join([*lines, *_growth(found)])
 
 
 def _rates(runs: int, limits: str, systems: Mapping[str, Result]) -> Iterator[str]:
@@ -61,13 +62,28 @@ def _ours(systems: Mapping[str, Result]) -> Iterator[str]:
         budget = 60 + 0.015 * runs
         yield f"\n| Fairtrial{', killed again and again' if name != 'ours' else ''} | measured | goal |"
         yield "|---|---|---|"
-        yield f"| API writes per run | {result['writesPerUnit']} | ≤ 10 |"
+        yield f"| API writes per run | {result['writesAboutUnitsPerUnit']} | ≤ 10 |"
+        yield f"| all writes, the cohort's own and those of a start among them, per run | {result['writesPerUnit']} | |"
         yield f"| lists per run | {result['listsPerUnit']} | |"
         yield f"| operator's CPU seconds per 1,000 runs | {result['operatorCpuSecondsPer1000']} | |"
         yield f"| operator's memory, MB: idle, most, after a restart | {_memory(result)} | < {budget:.0f} |"
         yield f"| etcd's bytes per run, with its two pods | {result['etcdBytesPerUnit']} | |"
         yield f"| restart to steady, s | {result['restartToSteadySeconds']} | < 20 |"
         yield f"| deaths, duplicate pods, duplicate records, lost | {_deaths(result)} | 0 but the first |"
+
+
+def _growth(found: Mapping[tuple[int, str], Mapping[str, Result]]) -> Iterator[str]:
+    """How what a run costs grows with the number of runs; flat columns are linear growth."""
+    ours = {key: systems["ours"] for key, systems in sorted(found.items()) if "ours" in systems}
+    if len(ours) < 2:
+        return
+    yield "\n### Growth\n"
+    yield "| runs, limits | runs/s | CPU s per 1,000 | most MB | KB per run | etcd bytes per run | restart s |"
+    yield "|---|---|---|---|---|---|---|"
+    for (runs, limits), one in ours.items():
+        grown = (one["operatorPeakMB"] - one["operatorIdleMB"]) * 1000 / runs
+        cost = f"{one['unitsPerSecond']} | {one['operatorCpuSecondsPer1000']} | {one['operatorPeakMB']} | {grown:.1f}"
+        yield f"| {runs}, {limits} | {cost} | {one['etcdBytesPerUnit']} | {one['restartToSteadySeconds']} |"
 
 
 def _memory(result: Result) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from benchmarks.cohort_scale import audit
+from benchmarks.cohort_scale.__main__ import middle
 from benchmarks.cohort_scale.objects import NAMESPACE, pod_spec
 from benchmarks.cohort_scale.table import tables
 
@@ -46,7 +47,8 @@ def summary(tmp_path: Path, events: list[Any]) -> dict[str, Any]:
 
 
 def test_waits_are_from_the_resource_to_its_pod_and_from_a_pods_end_to_what_follows(tmp_path: Path) -> None:
-    found = summary(tmp_path, [*a_run("scale-00001", 0), *a_run("scale-00002", 10)])
+    cohort = event(15, "operator", "patch", "benchmarkcohorts", "scale", sub="status")
+    found = summary(tmp_path, [*a_run("scale-00001", 0), *a_run("scale-00002", 10), cohort])
 
     assert found["resourceToPod"]["p50"] == 1
     assert found["podEndToNextPod"]["p99"] == 0.5
@@ -54,7 +56,7 @@ def test_waits_are_from_the_resource_to_its_pod_and_from_a_pods_end_to_what_foll
     assert found["unitSeconds"]["p50"] == 6
     assert (found["units"], found["pods"], found["seconds"]) == (2, 4, 16)
     assert found["podsPerSecond"] == 0.25
-    assert found["writesPerUnit"] == 4
+    assert (found["writesAboutUnitsPerUnit"], found["writesPerUnit"]) == (4, 4.5)
     assert found["duplicatePods"] == 0
 
 
@@ -88,6 +90,12 @@ def test_percentiles_are_by_nearest_rank() -> None:
     assert audit.quantiles([]) is None
 
 
+def test_of_several_rounds_the_one_in_the_middle_is_kept() -> None:
+    rounds = [{"podsPerSecond": rate, "round": number} for number, rate in enumerate((9.0, 1.0, 5.0))]
+
+    assert middle(rounds) == {"podsPerSecond": 5.0, "round": 2, "podsPerSecondAll": [1.0, 5.0, 9.0]}
+
+
 def test_a_ratio_is_told_with_its_goal(tmp_path: Path) -> None:
     ours = summary(tmp_path, a_run("scale-00001", 0))
     rows = tables({"bare-pair/100/default": ours | {"podsPerSecond": 2 * ours["podsPerSecond"]}}
@@ -96,6 +104,16 @@ def test_a_ratio_is_told_with_its_goal(tmp_path: Path) -> None:
     assert "not met" not in rows
     rows = tables({"ours/100/default": _with_operator(ours)} | {"bare-pair/100/default": ours | {"podsPerSecond": 1.0}})
     assert "0.33 (goal 0.9: not met)" in rows
+
+
+def test_growth_is_told_by_what_one_run_costs(tmp_path: Path) -> None:
+    few = _with_operator(summary(tmp_path, a_run("scale-00001", 0))) | {"operatorIdleMB": 100.0}
+    rows = tables(
+        {"ours/100/default": few | {"operatorPeakMB": 110}, "ours/1000/default": few | {"operatorPeakMB": 150}}
+    )
+
+    assert "| 100, default | 0.17 | 0 | 110 | 100.0 |" in rows
+    assert "| 1000, default | 0.17 | 0 | 150 | 50.0 |" in rows
 
 
 def _with_operator(found: dict[str, Any]) -> dict[str, Any]:
