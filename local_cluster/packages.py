@@ -49,6 +49,15 @@ def missing() -> list[str]:
     return sorted(wanted)
 
 
+def provide(name: str, package: str) -> str:
+    """The full path of a program that only some tests need; its package is installed when it is first asked for."""
+    if not shutil.which(name, path=SEARCH_PATH):
+        if os.geteuid() != 0:
+            raise MissingProgram(f"`{name}` is not installed: run `apt-get install {package}` as root")
+        install([package])
+    return program(name)
+
+
 def install(wanted: list[str]) -> None:
     """Install packages, without the services that they would start."""
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}

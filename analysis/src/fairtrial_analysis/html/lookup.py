@@ -108,7 +108,7 @@ class Lookup:
     def key(self, name: str) -> Element:
         """A candidate's name with its marker."""
         arm = self.arm(name) if name in self._arms else None
-        return tag("span", mark(arm) if arm else None, name_of(name))
+        return tag("span", mark(arm) if arm else None, name_of(name), class_="who")
 
 
 def mark(arm: Arm) -> Element:

@@ -9,7 +9,7 @@ from fairtrial_analysis.report.values import Number
 
 _MEANS = {
     "SUPPORTED": "Every gate was passed and every condition of the frozen decision rule holds.",
-    "NOT SUPPORTED": "Every gate was passed, and at least one condition of the frozen decision rule does not hold.",
+    "NOT SUPPORTED": "At least one condition of the frozen decision rule does not hold.",
     "INCONCLUSIVE": "The frozen rule can't be decided: a gate was not passed, or a condition is unknown.",
     None: "This cohort has no decision rule. Its numbers are described and nothing is concluded from them.",
 }
@@ -50,11 +50,10 @@ def _verdict(lookup: Lookup) -> Element:
 def _claim(word: str | None, claim: str) -> Element | None:
     if not claim:
         return None
-    says = (
-        "The sentence that this verdict permits, as it was fixed before the first run:"
-        if word == "SUPPORTED"
-        else "This verdict does not permit the sentence that was to be shown:"
-    )
+    says = {
+        "SUPPORTED": "The sentence that this verdict permits, as it was fixed before the first run:",
+        None: "Without a verdict, nothing here permits the sentence that was to be shown:",
+    }.get(word, "This verdict does not permit the sentence that was to be shown:")
     return tag("div", paragraph(says), tag("p", f"“{claim}”", class_="claim"))
 
 
