@@ -1,5 +1,6 @@
 """The decision, case by case: what is done next, and what is written about it."""
 
+import hashlib
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -674,6 +675,26 @@ def test_another_record_under_the_key_is_an_integrity_error_and_never_overwritte
     assert say(make_run().model_copy(update={"status": status_after(decision)}), "Recorded")[1] == "RecordConflict"
     assert decision.event is not None
     assert status_after(decision).record is None
+
+
+def test_a_record_that_can_not_be_signed_is_not_stored_and_tried_again(at: Any) -> None:
+    failed = Stored(problem="signing", message="the key service is down")
+    observed = at.seen(agent_report=at.PRESENT, evaluation_report=at.JUDGED, stored=failed)
+
+    run = at.after(at.evaluated(), observed)
+
+    assert say(run, "Recorded") == ("False", "SigningFailed")
+    assert run.status.record is None
+    assert decide(run, observed, at.NOON).retry
+
+
+def test_a_record_is_stored_with_the_statement_about_its_very_bytes(at: Any) -> None:
+    observed = at.seen(agent_report=at.PRESENT, evaluation_report=at.JUDGED)
+
+    action = decide(at.evaluated(), observed, at.NOON).action
+
+    assert isinstance(action, StoreRecord)
+    assert action.statement.digests["record.json"] == hashlib.sha256(action.data).hexdigest()
 
 
 def test_a_deleted_run_waits_for_the_store_only_so_long(at: Any) -> None:
