@@ -8,7 +8,7 @@ import re
 from typing import Literal
 
 from fairtrial import names
-from fairtrial.api.run import ContainerFacts, PodFacts
+from fairtrial.api.run import PodFacts
 
 Trouble = Literal[
     "evicted",
@@ -66,6 +66,11 @@ _CONTAINER_REASONS: dict[str, Trouble] = {
     "ContainerCannotRun": "container_not_created",
     "ContainerStatusUnknown": "node_lost",
 }
+# A container that is not started for one of these may be the candidate's doing, who names its image; but not one of
+# ours, nor one whose start was broken off, as by a kubelet or a runtime that is restarted.
+_NOT_STARTED = frozenset({"CreateContainerError", "RunContainerError", "StartError"})
+_BROKEN_OFF = re.compile(r"context (canceled|deadline exceeded)")
+_OURS = (names.CONTAINER_FETCH, names.CONTAINER_RECORD)
 _OVERDUE: dict[str, Trouble] = {
     "scheduling": "no_capacity",
     "pulling": "image_pull_failed",
@@ -95,7 +100,7 @@ def trouble(pod: PodFacts) -> Trouble | None:
         return "recorder_disk_full" if storage in _RECORDERS else None
     if pod.reason in _POD_REASONS:
         return _POD_REASONS[pod.reason]
-    found = next((_CONTAINER_REASONS[one.reason] for one in _in_order(pod) if one.reason in _CONTAINER_REASONS), None)
+    found = _container_trouble(pod)
     if found:
         return found
     if pod.overdue:
@@ -126,5 +131,12 @@ def _storage_owner(pod: PodFacts) -> str:
     return (found["volume"] or found["container"] or "pod") if found else ""
 
 
-def _in_order(pod: PodFacts) -> list[ContainerFacts]:
-    return [pod.containers[name] for name in sorted(pod.containers)]
+def _container_trouble(pod: PodFacts) -> Trouble | None:
+    """The first container, by name, whose reason tells something."""
+    for name in sorted(pod.containers):
+        one = pod.containers[name]
+        if one.reason in _NOT_STARTED and (name in _OURS or _BROKEN_OFF.search(one.message)):
+            return "node_refused"
+        if one.reason in _CONTAINER_REASONS:
+            return _CONTAINER_REASONS[one.reason]
+    return None

@@ -83,7 +83,7 @@ _TROUBLES: dict[Trouble, tuple[Invalidity, Cause, str]] = {
     "preempted": ("host_failure", "evaluation_infra_error", "was preempted by a pod of a higher priority"),
     "node_lost": ("host_failure", "evaluation_infra_error", "was lost together with its node"),
     "pod_deleted": ("host_failure", "evaluation_infra_error", "was deleted by somebody"),
-    "node_refused": ("host_failure", "evaluation_infra_error", "was refused by the node it was placed on"),
+    "node_refused": ("host_failure", "evaluation_infra_error", "was refused by its node, or not started there"),
     "no_capacity": ("host_failure", "evaluation_infra_error", "found no node with room for it before its deadline"),
     "image_pull_failed": ("host_failure", "evaluation_infra_error", "could not get its image"),
     "image_invalid": ("wrong_configuration", "evaluation_infra_error", "names an image that is no image name"),

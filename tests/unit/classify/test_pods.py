@@ -66,3 +66,22 @@ def test_what_an_image_waits_for_is_more_precise_than_the_deadline():
 def test_a_container_has_started_once_it_has_a_start_time():
     assert started(pod_facts(), "agent")
     assert not started(PodFacts(phase="Failed"), "agent")
+
+
+@pytest.mark.parametrize(
+    ("container", "reason", "message", "what"),
+    [
+        ("fetch", "StartError", "failed to start containerd task: context canceled: unknown", "node_refused"),
+        ("record", "CreateContainerError", "no space left on device", "node_refused"),
+        ("agent", "StartError", "failed to start containerd task: context canceled: unknown", "node_refused"),
+        ("agent", "CreateContainerError", "context deadline exceeded", "node_refused"),
+        ("agent", "StartError", "no such file or directory", "container_not_created"),
+        ("fetch", "CreateContainerConfigError", "secret not found", "container_not_created"),
+    ],
+)
+def test_a_node_that_does_not_start_what_is_ours_is_told_from_a_candidate_that_cannot_start(
+    container: str, reason: str, message: str, what: str
+):
+    """A kubelet that is restarted breaks off what it was starting; a candidate names only its own container's image."""
+    found = container_facts(exit_code=128, reason=reason, message=message)
+    assert trouble(pod_facts(phase="Failed", containers={container: found})) == what
