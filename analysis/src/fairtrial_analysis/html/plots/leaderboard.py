@@ -14,15 +14,15 @@ _WIDTH, _LEFT, _RIGHT, _ROW, _TOP = 760, 190, 150, 26, 34
 
 @dataclass(frozen=True)
 class Entry:
-    """One candidate, best first. Tied with: positions in the same list."""
+    """One candidate, best first; tied with those at these positions of the same list. No ranks: nothing was tested."""
 
     arm: Arm
     counts: str
     rate: float | None
     low: float | None
     high: float | None
-    ranks: str
-    tied: frozenset[int]
+    ranks: str = ""
+    tied: frozenset[int] = frozenset()
 
 
 def drawing(entries: tuple[Entry, ...], figure: str) -> Drawing:
@@ -34,15 +34,21 @@ def drawing(entries: tuple[Entry, ...], figure: str) -> Drawing:
     marks = [
         text(0, 14, "Candidate", "heading"),
         text(_LEFT + 50, 14, "passed/valid", "heading", "end"),
-        text(_WIDTH, 14, "possible ranks", "heading", "end"),
         axis.below(across, bottom, "success rate, with 95 % interval", top=_TOP - 6),
     ]
+    if any(entry.ranks for entry in entries):
+        marks.append(text(_WIDTH, 14, "possible ranks", "heading", "end"))
     for number, entry in enumerate(entries):
         marks += _row(entry, _TOP + number * _ROW + 12, across, plot)
     for place, (first, last) in enumerate(bars[:8]):
         x = plot[1] + 12 + 9 * place
         marks.append(line(x, _TOP + first * _ROW + 4, x, _TOP + last * _ROW + 20, "tie"))
-    says = "; ".join(f"{entry.arm.name}: {entry.counts}, possible ranks {entry.ranks}" for entry in entries) + "."
+    says = (
+        "; ".join(
+            f"{entry.arm.name}: {entry.counts}{entry.ranks and f', possible ranks {entry.ranks}'}" for entry in entries
+        )
+        + "."
+    )
     return Drawing(figure, "Candidates by success rate", says, _WIDTH, bottom + 42, tuple(marks))
 
 

@@ -19,6 +19,11 @@ class Metric:
         """As the report calls it."""
         return self.amount.metric
 
+    @property
+    def slug(self) -> str:
+        """For ids, in which an underscore parts names; no metric has a hyphen."""
+        return self.name.replace("_", "-")
+
     @cached_property
     def title(self) -> str:
         """In words."""

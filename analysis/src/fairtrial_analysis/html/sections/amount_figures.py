@@ -18,7 +18,7 @@ _SHEETS_SHOWN = 12
 def ratios(lookup: Lookup, shown: Metric) -> Element:
     """The forest of ratios."""
     return figure(
-        forest.drawings(_forest(lookup, shown), identifier("ratio-forest", shown.name)),
+        forest.drawings(_forest(lookup, shown), identifier("ratio-forest", shown.slug)),
         f"{shown.title}: ratio of medians by task",
         "Median of successful treatment runs over that of successful control runs; logarithmic scale. Diamond: "
         "geometric mean over tasks with its interval. Band: its range when any one task is left out.",
@@ -74,7 +74,7 @@ def distribution(lookup: Lookup, shown: Metric) -> Element:
     )
     title = f"{shown.title}: distribution"
     return figure(
-        ecdf.drawing(curves, identifier("ecdf", shown.name), title, shown.unit.label or shown.title.lower()),
+        ecdf.drawing(curves, identifier("ecdf", shown.slug), title, shown.unit.label or shown.title.lower()),
         title,
         "Share of valid runs, failed ones included, that needed at most so much. Every run is a marker; of more than "
         "three hundred only the median is.",
@@ -93,14 +93,14 @@ def _amount(run: Run, shown: Metric) -> float:
 def blocks(lookup: Lookup, shown: Metric) -> Element:
     """A sheet of slopes for each task; many tasks are folded."""
     drawings = [
-        slope.drawing(_slopes(lookup, shown, task), identifier("slope", shown.name, task))
+        slope.drawing(_slopes(lookup, shown, task), identifier("slope", shown.slug, task))
         for task in lookup.report.design.tasks
     ]
     says = (
         "Each line is one block. Whole line: the treatment ran before the control; dashed: after it. Hollow marker: "
         "the run failed. Runs without a judgement or without the value have no marker."
     )
-    source = "#" + identifier("values", shown.name)
+    source = "#" + identifier("values", shown.slug)
     words = note("Its values: ", tag("a", "every value by task", href=source), ", above.")
     found = multiples(drawings, f"{shown.title}: blocks by task", says, words)
     if len(drawings) <= _SHEETS_SHOWN:

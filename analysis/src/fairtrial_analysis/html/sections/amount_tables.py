@@ -24,7 +24,7 @@ def by_arm(lookup: Lookup, shown: Metric) -> tuple[Element, Element]:
     for arm in shown.amount.arms:
         for among, summary in (("successful runs", arm.passed), ("all valid runs", arm.valid)):
             rows.append([lookup.key(arm.arm), among, *_five(lookup, summary, shown.unit)])
-    name = identifier("amounts", shown.name)
+    name = identifier("amounts", shown.slug)
     words = f"Unit: {shown.unit.label or 'count'}. Quartiles by Hyndman and Fan's type 7."
     return table(name, f"{shown.title} over all tasks", columns, rows, note=words), _totals(lookup, shown)
 
@@ -43,7 +43,7 @@ def _totals(lookup: Lookup, shown: Metric) -> Element:
         ]
         for arm in shown.amount.arms
     ]
-    return table(identifier("totals", shown.name), shown.labelled(f"{shown.title}: totals"), columns, rows)
+    return table(identifier("totals", shown.slug), shown.labelled(f"{shown.title}: totals"), columns, rows)
 
 
 def _five(lookup: Lookup, summary: Summary, printed: Unit) -> list[Element | str]:
@@ -76,7 +76,7 @@ def by_task(lookup: Lookup, shown: Metric) -> Element:
         for each in shown.amount.tasks
     ]
     words = "Medians of successful runs. The last column flags tasks in which the treatment also succeeds less often."
-    return table(identifier("by-task", shown.name), shown.labelled(f"{shown.title} by task"), columns, rows, note=words)
+    return table(identifier("by-task", shown.slug), shown.labelled(f"{shown.title} by task"), columns, rows, note=words)
 
 
 def _median(lookup: Lookup, summary: Summary, printed: Unit) -> Element | str:
@@ -126,7 +126,7 @@ def ratios(lookup: Lookup, shown: Metric) -> Element:
     if found.not_evaluable:
         more = " …" if len(found.not_evaluable) > _NAMED else ""
         words += f"; {len(found.not_evaluable)} can't be compared ({', '.join(found.not_evaluable[:_NAMED])}{more})"
-    return table(identifier("ratios", shown.name), f"{shown.title}: ratios", columns, rows, note=words + ".")
+    return table(identifier("ratios", shown.slug), f"{shown.title}: ratios", columns, rows, note=words + ".")
 
 
 def _count(number: Number) -> str:
@@ -152,7 +152,7 @@ def within_blocks(lookup: Lookup, shown: Metric) -> Element:
         "describes and tests nothing."
     )
     return table(
-        identifier("paired", shown.name),
+        identifier("paired", shown.slug),
         shown.labelled(f"{shown.title}: within blocks"),
         columns,
         rows,
@@ -174,7 +174,7 @@ def outliers(lookup: Lookup, shown: Metric) -> Element:
         for each in shown.amount.outliers
     ]  # fmt: skip
     found = table(
-        identifier("outliers", shown.name),
+        identifier("outliers", shown.slug),
         shown.labelled(f"{shown.title}: outliers"),
         columns,
         rows,

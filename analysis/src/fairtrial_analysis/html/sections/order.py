@@ -1,12 +1,15 @@
 """Order, drift and circumstances: who ran when and first, on which machine, with what."""
 
+from collections import Counter
+from collections.abc import Mapping
+
 from fairtrial_analysis.html import cells, numbers
 from fairtrial_analysis.html.lookup import Lookup
 from fairtrial_analysis.html.markup import Element, name_of, tag
 from fairtrial_analysis.html.plots import timeline as plot
 from fairtrial_analysis.html.section import Section, figure, paragraph, section
 from fairtrial_analysis.html.sections.amount import Metric
-from fairtrial_analysis.html.tables import Column, Listed, lines, table
+from fairtrial_analysis.html.tables import Column, Listed, folded, lines, table
 from fairtrial_analysis.report.accounts import Order, PlaceInBlock
 from fairtrial_analysis.report.model import Run
 
@@ -102,24 +105,39 @@ def _median(place: PlaceInBlock, shown: Metric) -> str:
 
 
 def _covariates(lookup: Lookup) -> Element:
+    """A line per value, a column per candidate; what is the same everywhere is folded."""
+    counts: dict[str, dict[str, Counter[str]]] = {}
+    for each in lookup.report.covariates:
+        for value in each.values:
+            counts.setdefault(each.name, {}).setdefault(value.name, Counter())[each.arm] += value.count
+    several = [name for name, values in counts.items() if len(values) > 1]
+    same = [name for name in counts if name not in several]
+    found = _circumstances(lookup, "covariates", counts, several)
+    if not same:
+        return found
+    rest = _circumstances(lookup, "covariates-same", counts, same)
+    return tag("div", found, folded(f"{len(same)} that were the same in every valid run", rest))
+
+
+def _circumstances(
+    lookup: Lookup, name: str, counts: Mapping[str, Mapping[str, Counter[str]]], names: list[str]
+) -> Element:
     columns = [
-        Column("Circumstance", "head"),
-        Column("Candidate"),
-        Column("Value", "wide"),
-        Column("Valid runs", "number"),
-    ]
+        Column("Circumstance", "head"), Column("Value", "wide"),
+        *(Column(lookup.key(arm.name), "number") for arm in lookup.arms),
+    ]  # fmt: skip
     rows: list[Listed] = [
-        [numbers.plain(each.name), lookup.key(each.arm), tag("span", value.name, class_="digest"), str(value.count)]
-        for each in lookup.report.covariates
-        for value in each.values
+        [_spaced(each), tag("span", value, class_="digest"), *(str(by_arm[arm.name]) for arm in lookup.arms)]
+        for each in names
+        for value, by_arm in counts[each].items()
     ]
-    return table(
-        "covariates",
-        "Circumstances by candidate",
-        columns,
-        rows,
-        note="What differs between candidates here may explain what differs in their results.",
-    )
+    words = "Valid runs by value. What differs between candidates here may explain what differs in their results."
+    return table(name, "Circumstances by candidate", columns, rows, note=words)
+
+
+def _spaced(name: str) -> str:
+    """agentImage as agent image."""
+    return "".join(f" {each.lower()}" if each.isupper() else each for each in numbers.plain(name))
 
 
 def _comparability(lookup: Lookup) -> Element:

@@ -28,7 +28,7 @@ def values(lookup: Lookup, metric: str, title: str, printed: Unit) -> Element:
     words = f"Valid runs by repetition. {_FAILED} failed. {_FIRST} ran first in its block. {NO_VALUE} no value." + (
         f" Unit: {printed.label}." if printed.label else ""
     )
-    found = table(identifier("values", metric), f"{title}: every value", columns, rows, note=words)
+    found = table(identifier("values", metric.replace("_", "-")), f"{title}: every value", columns, rows, note=words)
     return folded(f"Data table: every value of {len(rows)} tasks", found)
 
 
