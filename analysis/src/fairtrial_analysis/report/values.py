@@ -62,7 +62,6 @@ METHODS: dict[str, str] = {
     "sign_flip": "Two-sided p of the sum of task differences over all exchanges of the arms' labels, exactly.",
     "break_even": "construction cost / (control's median - treatment's median), exactly.",
     "quantile_95": "The 95 % quantile by Hyndman and Fan's type 7, exactly.",
-    "observed": "As the decision rule computed it; its vocabulary defines each statistic.",
 }
 
 INTERVALS: dict[str, str] = {
@@ -73,9 +72,7 @@ INTERVALS: dict[str, str] = {
     "log_ratio_t": "The same of the logarithms, exponentiated.",
     "wider_of_newcombe_and_task_t": "The lower of both lower ends and the higher of both higher ends.",
     "median_order_statistics": "The narrowest symmetric pair of order statistics that covers 95 %.",
-    "break_even_from_saving": "The cost over the ends of the saving's interval; open above if that includes zero.",
-    "bootstrap_percentile": "Percentiles of resampled runs, drawn with the analysis seed; in a rule's row only.",
-    "decision_rule": "As the decision rule computed it.",
+    "decision_rule": "As the decision rule computed it; a bound of pooledMedianRatio is bootstrapped with the seed.",
 }
 
 
