@@ -1,0 +1,106 @@
+"""A cohort of 200 runs whose operator is killed fifty times, at any moment: it ends as one that nobody disturbed."""
+
+import asyncio
+import random
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from fairtrial_operator.kube import COHORTS, RUNS
+
+from tests.integration.operator.test_cohort import (
+    EVICTED,
+    Nodes,
+    cohort,
+    created,
+    ledger,
+    nodes,
+    records,
+    tasks,
+)
+
+__all__ = ["nodes", "tasks"]  # fixtures
+DEATHS, SEED = 50, 20261130
+UPTIME = (0.2, 3.2)  # seconds between a start and the next death; starting takes about one
+REPETITIONS = 50  # of two tasks by two candidates
+EVICTED_RUNS = (3, 17, 18, 64, 101, 102, 103, 150, 199, 200)  # places in the schedule
+
+
+@dataclass(frozen=True)
+class Account:
+    """What is left of a cohort, without what differs between any two: its name, identities and times."""
+
+    counts: dict[str, int]
+    outcomes: dict[str, str]  # by run
+    decisions: dict[str, tuple[str, str]]  # by run: code and follower
+    recorded: Counter[str]  # runs by records in the store
+    entries: Counter[str]  # of the ledger, by kind
+    left_open: int
+    runs_made: Counter[str]  # by the API server's own log
+    pods_made: Counter[str]
+
+
+async def account(world: Any, name: str) -> Account:
+    live = await world.find(COHORTS, name)
+    book = ledger(world, live)
+    runs = [run for run in await world.all(RUNS) if run["spec"]["cohortRef"]["name"] == name]
+    kinds = {"record": book.records, "ticket": book.tickets, "replacement": book.decisions, "lost": book.lost}
+
+    def own(run: str) -> str:
+        return run.removeprefix(f"{name}-")
+
+    return Account(
+        {key: value for key, value in live["status"]["counts"].items() if value},
+        {own(run["metadata"]["name"]): run["status"]["outcome"] for run in runs},
+        {own(run): (one.code, own(one.by)) for run, one in book.decisions.items()},
+        Counter(own(record["identity"]["run"]) for record in records(world, name)),
+        Counter({kind: len(entries) for kind, entries in kinds.items()}),
+        len(book.open),
+        Counter(own(run) for run in created(world, "benchmarkruns") if run.startswith(f"{name}-")),
+        Counter(own(pod) for pod in created(world, "pods") if pod.startswith(f"{name}-")),
+    )
+
+
+def evict_some(nodes: Nodes, name: str) -> None:
+    nodes.ends |= {f"{name}-{place:05d}": EVICTED for place in EVICTED_RUNS}
+
+
+async def over(world: Any, name: str) -> None:
+    """Wait until a cohort is complete."""
+    while True:
+        live = await world.find(COHORTS, name)
+        if world.condition(live.get("status") or {}, "Complete")[0] == "True":
+            return
+        await asyncio.sleep(0.5)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+async def test_fifty_deaths_of_the_operator_change_nothing(
+    world: Any, kube: Any, nodes: Any, tasks: None, operators: Any
+) -> None:
+    evict_some(nodes, "calm")
+    evict_some(nodes, "torn")
+    operator = operators().start()
+    await kube.create(COHORTS, cohort(world, "calm", repetitions=REPETITIONS))
+    await asyncio.wait_for(over(world, "calm"), 900)
+    assert operator.stop() == 0
+
+    await kube.create(COHORTS, cohort(world, "torn", repetitions=REPETITIONS))
+    chance, deaths = random.Random(SEED), 0
+    finished = asyncio.create_task(asyncio.wait_for(over(world, "torn"), 1800))
+    while not finished.done():
+        operator = operators().start()
+        await asyncio.wait([finished], timeout=chance.uniform(*UPTIME) if deaths < DEATHS else None)
+        operator.kill()
+        deaths += not finished.done()
+    await finished
+
+    calm, torn = await account(world, "calm"), await account(world, "torn")
+    print(f"deaths: {deaths}; {torn.counts}; ledger: {dict(torn.entries)}")
+    assert deaths == DEATHS
+    assert calm.counts == {"scheduled": 200, "replacements": 10, "passed": 200, "invalid": 10}
+    assert torn == calm
+    assert set(torn.runs_made.values()) == set(torn.pods_made.values()) == set(torn.recorded.values()) == {1}
+    assert set(torn.recorded) == set(torn.outcomes) == set(torn.runs_made)
