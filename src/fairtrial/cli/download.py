@@ -240,8 +240,8 @@ def _write(store: ObjectStore, one: Wanted, scratch: Path) -> str:
 
 def _check_size(one: Wanted, size: int, *, whole: bool) -> None:
     if size > one.size or (whole and one.exact and size != one.size):
-        most = "" if one.exact else "at most "
-        raise PackageUnfit(f"{one.key}: has {size} bytes or more, and should have {most}{one.size}.")
+        most, more = "" if one.exact else "at most ", "" if whole else " or more"
+        raise PackageUnfit(f"{one.key}: has {size} bytes{more}, and should have {most}{one.size}.")
 
 
 def _check_inside(part: Path, target: Path) -> None:

@@ -63,6 +63,21 @@ def test_every_object_of_the_cohort_is_listed_with_the_bytes_that_lie_there(made
         assert (file.size, file.sha256) == (len(data), sha256(data)), file.path
 
 
+def test_time_stamps_and_the_study_owners_signature_come_along_where_there_are_any() -> None:
+    made = stored_cohort.make(tasks=1)
+    before = {file.path for file in gathered(made).listing}
+    here = made.example.layout.cohort(*made.example.address)
+    made.store.put(here.preregistration_timestamp(), b"stamped")
+    made.store.put(here.study_signature(), b"signed")
+    for size in made.ledger.checkpoints:
+        made.store.put(here.checkpoint_timestamp(size), b"stamped")
+
+    more = {file.path for file in gathered(made).listing} - before
+
+    stamps = {f"checkpoints/{size:08d}.note.tsr" for size in made.ledger.checkpoints}
+    assert more == {"preregistration.tsr", "preregistration.study.sigstore.json"} | stamps
+
+
 def test_no_artifact_is_read_but_the_list_of_calls(made: Stored, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
     get, head = MemoryStore.get, MemoryStore.head

@@ -284,10 +284,13 @@ def test_an_address_outside_the_bucket_is_refused(bucket: Bucket, tmp_path: Path
     refused(bucket, tmp_path, "LIST_MALFORMED|another bucket|must have the form|segment", FairtrialError)
 
 
-def test_a_size_that_is_not_that_of_the_object_stops_before_the_bytes(bucket: Bucket, tmp_path: Path) -> None:
-    bucket.fetch = line(f"s3://{BUCKET}/{KEYS.key(RECORD)}", 3, RECORD)
+@pytest.mark.parametrize("size", [3, 9])
+def test_a_size_that_is_not_that_of_the_object_stops_before_the_bytes(
+    bucket: Bucket, tmp_path: Path, size: int
+) -> None:
+    bucket.fetch = line(f"s3://{BUCKET}/{KEYS.key(RECORD)}", size, RECORD)
 
-    refused(bucket, tmp_path, "has 7 bytes or more, and should have 3")
+    refused(bucket, tmp_path, f"has 7 bytes, and should have {size}")
 
 
 def test_more_than_the_disk_holds_is_refused_before_anything_is_fetched(bucket: Bucket, tmp_path: Path) -> None:
