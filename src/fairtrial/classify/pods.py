@@ -67,9 +67,9 @@ _CONTAINER_REASONS: dict[str, Trouble] = {
     "ContainerStatusUnknown": "node_lost",
 }
 # A container that is not started for one of these may be the candidate's doing, who names its image; but not one of
-# ours, nor one whose start was broken off, as by a kubelet or a runtime that is restarted.
+# ours, nor one whose start was broken off, as by a kubelet that is restarted, nor one for which the node's disk is full.
 _NOT_STARTED = frozenset({"CreateContainerError", "RunContainerError", "StartError"})
-_BROKEN_OFF = re.compile(r"context (canceled|deadline exceeded)")
+_OF_THE_NODE = re.compile(r"context (canceled|deadline exceeded)|no space left on device")
 _OURS = (names.CONTAINER_FETCH, names.CONTAINER_RECORD)
 _OVERDUE: dict[str, Trouble] = {
     "scheduling": "no_capacity",
@@ -135,7 +135,7 @@ def _container_trouble(pod: PodFacts) -> Trouble | None:
     """The first container, by name, whose reason tells something."""
     for name in sorted(pod.containers):
         one = pod.containers[name]
-        if one.reason in _NOT_STARTED and (name in _OURS or _BROKEN_OFF.search(one.message)):
+        if one.reason in _NOT_STARTED and (name in _OURS or _OF_THE_NODE.search(one.message)):
             return "node_refused"
         if one.reason in _CONTAINER_REASONS:
             return _CONTAINER_REASONS[one.reason]

@@ -75,6 +75,12 @@ def test_a_container_has_started_once_it_has_a_start_time():
         ("record", "CreateContainerError", "no space left on device", "node_refused"),
         ("agent", "StartError", "failed to start containerd task: context canceled: unknown", "node_refused"),
         ("agent", "CreateContainerError", "context deadline exceeded", "node_refused"),
+        (
+            "agent",
+            "StartError",
+            "runc create failed: write .init.pid: no space left on device: unknown",
+            "node_refused",
+        ),
         ("agent", "StartError", "no such file or directory", "container_not_created"),
         ("fetch", "CreateContainerConfigError", "secret not found", "container_not_created"),
     ],
