@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from fairtrial.audit import schema
 from fairtrial.audit.documents import reading, value_of
 from fairtrial.audit.findings import Findings
 from fairtrial.audit.folder import Folder
@@ -110,27 +111,45 @@ def _superseded(named: JsonObject, number: int, chain: _Chain, ledger: Ledger) -
         yield "CORRECTION_MISSING", f"Takes the place of {over}, which is not there."
 
 
-def corrected(
-    records: Mapping[str, JsonObject], found: Corrections, findings: Findings
-) -> tuple[dict[str, JsonObject], dict[str, list[int]]]:
-    """The records with every correction made, one after the other, and which changed each run.
+@dataclass(frozen=True)
+class Corrected:
+    """The records as corrections have them, and which corrections each run has."""
 
-    A run that is void keeps what it was, and has the outcome `void`.
+    records: Mapping[str, JsonObject]
+    numbers: Mapping[str, list[int]]
+
+
+def corrected(records: Mapping[str, JsonObject], found: Corrections, findings: Findings) -> Corrected:
+    """Every correction made, one after the other. A run that is void keeps what it was, and has the outcome `void`.
+
+    Where one does not fit the record, that run's record stands as it was written.
     """
-    made, numbers, void = dict(records), dict[str, list[int]](), set[str]()
+    by_run: dict[str, list[tuple[int, JsonObject]]] = {}
     for number, one in found.documents if found.usable else ():
         run = (one.get("supersedes") or {}).get("run", "")
-        if run not in made or one["kind"] == "deviation":
-            continue
-        numbers.setdefault(run, []).append(number)
-        void |= {run} if one["kind"] == "void" else set()
-        with reading(findings, path := f"{FOLDER}{number:08d}.json"):
-            for change in one.get("changes") or ():
-                keys = change["field"].split(".")
-                if _value(made[run], keys) != change["before"]:
-                    findings.add("CORRECTION_CHANGES", path, f"{change['field']} was never what it says it was.")
-                made[run] = _changed(made[run], keys, change["after"])
-    return {run: _void(one) if run in void else one for run, one in made.items()}, numbers
+        if run in records and one["kind"] != "deviation":
+            by_run.setdefault(run, []).append((number, one))
+    made, numbers = dict(records), dict[str, list[int]]()
+    for run, ours in by_run.items():
+        record = _applied(records[run], ours, findings)
+        if record is not None:
+            made[run], numbers[run] = record, [number for number, _ in ours]
+    return Corrected(made, numbers)
+
+
+def _applied(record: JsonObject, ours: list[tuple[int, JsonObject]], findings: Findings) -> JsonObject | None:
+    for number, one in ours:
+        path = f"{FOLDER}{number:08d}.json"
+        for change in one.get("changes") or ():
+            keys = change["field"].split(".")
+            if _value(record, keys) != change["before"]:
+                findings.add("CORRECTION_CHANGES", path, f"{change['field']} was never what it says it was.")
+                return None
+            record = _changed(record, keys, change["after"])
+        if wrong := next(schema.problems(record, schema.record_schema()), ""):
+            findings.add("CORRECTION_CHANGES", path, f"What it makes is no record: {wrong}.")
+            return None
+    return _void(record) if any(one["kind"] == "void" for _, one in ours) else record
 
 
 def _void(record: JsonObject) -> JsonObject:
@@ -139,7 +158,7 @@ def _void(record: JsonObject) -> JsonObject:
 
 def _value(value: Any, path: list[str]) -> Any:
     for key in path:
-        value = value[key]
+        value = value.get(key) if isinstance(value, dict) else None
     return value
 
 

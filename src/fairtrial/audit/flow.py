@@ -4,6 +4,7 @@ Each entry of the schedule leads to one run; an invalid one may lead to a replac
 and the decision stands in the ledger before the replacement was admitted. Whatever is left over was not planned.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -31,23 +32,36 @@ class Placed:
     replaces: str  # the run whose place it takes
 
 
-def usable(findings: Findings, runs: Iterable[str]) -> tuple[bool, frozenset[str]]:
-    """Whether a verdict may rest on plan, ledger, records and corrections; and the runs whose record may not count."""
-    wrong = {
-        one.path
-        for one in findings
-        if one.path.startswith(("data/preregistration.json", "data/ledger/", "data/corrections/", RUNS))
-        and one.path.endswith((".json", "/"))
-        and not one.path.endswith((".sigstore.json", "/calls.json"))
-        and one.code not in _STILL_COUNTS
-    }
-    return not wrong, frozenset(run for run in runs if path_of(run) in wrong)
+@dataclass(frozen=True)
+class Usable:
+    """Whether a verdict may rest on plan, ledger, records and corrections; and which runs' records may not count."""
+
+    whole: bool
+    void: frozenset[str]  # the record is another one than the run's
+    unread: frozenset[str]  # it is not the one that the ledger names, so nothing of it is used
 
 
-# What is wrong with a record, and does not make its run another one: it is told, and the run counts.
+def usable(findings: Findings, runs: Iterable[str]) -> Usable:
+    """What may be used, by what was found so far."""
+    wrong = {(one.path, one.code) for one in findings if _PAPERS.fullmatch(one.path)}
+    void = {path for path, code in wrong if code in _SPOILS or code.startswith("JSON_")}
+    unread = {path for path, code in wrong if code == "HASH_MISMATCH"}
+    return Usable(
+        all(code in _STILL_COUNTS for _, code in wrong),
+        frozenset(run for run in runs if path_of(run) in void),
+        frozenset(run for run in runs if path_of(run) in unread),
+    )
+
+
+_PAPERS = re.compile(r"data/(preregistration\.json|(ledger|corrections)/.*|runs/[^/]+/record\.json)")
+# What makes a record another one than the run's: the run counts as void.
+_SPOILS = frozenset({
+    "HASH_MISMATCH", "VERSION_UNKNOWN", "FIELD_INVALID", "IDENTITY_MISMATCH", "COHORT_MISMATCH", "PREREG_CHANGED",
+    "LINEAGE_MISMATCH", "ARM_MISMATCH", "TASK_MISMATCH", "LEDGER_SUBJECT_MISSING", "RECORD_DISAGREES",
+})  # fmt: skip
+# What is wrong with a record and does not make its run another one: it is told, and a verdict may rest on it.
 _STILL_COUNTS = frozenset({
-    "TIME_ORDER", "TEST_SET_MISMATCH", "IMAGE_MISMATCH", "EVAL_SUBJECT_MISMATCH", "DECISION_MISMATCH",
-    "REPLACEMENT_NOT_ALLOWED", "REPLACEMENT_CAP", "FILE_UNLISTED", "FILE_UNKNOWN",
+    "TIME_ORDER", "TEST_SET_MISMATCH", "IMAGE_MISMATCH", "EVAL_SUBJECT_MISMATCH", "OUTCOME_MISMATCH", "REASON_UNKNOWN",
 })  # fmt: skip
 
 
@@ -72,8 +86,12 @@ def check(folder: Folder, plan: Plan, ledger: Ledger, places: Mapping[str, Place
     """All that is missing, left over, or was tried again without leave."""
     findings = folder.findings
     for run, place in places.items():
-        for code, says in _accounted(place, ledger, records):
+        for code, says in _accounted(place, ledger):
             findings.add(code, path_of(run), says)
+        if place.number and path_of(run) in folder and path_of(place.replaces) not in folder:
+            findings.add(
+                "ATTEMPT_GAP", path_of(run), f"Takes the place of {place.replaces}, of which there is nothing."
+            )
     there = {path.split("/")[2] for path in folder.below(RUNS)}
     for run in sorted(there | set(ledger.tickets) | set(ledger.records) | set(ledger.lost)):
         if run not in places:
@@ -85,7 +103,7 @@ def check(folder: Folder, plan: Plan, ledger: Ledger, places: Mapping[str, Place
     _counts(plan, ledger, places, findings)
 
 
-def _accounted(place: Placed, ledger: Ledger, records: Records) -> Iterator[tuple[str, str]]:
+def _accounted(place: Placed, ledger: Ledger) -> Iterator[tuple[str, str]]:
     run, stopped = place.run, "cancelled" in ledger.once
     ended = run in ledger.records or run in ledger.lost
     if run not in ledger.tickets and ended:
@@ -94,8 +112,6 @@ def _accounted(place: Placed, ledger: Ledger, records: Records) -> Iterator[tupl
         yield "SLOT_UNACCOUNTED", "It was to be run, and nothing says what became of it."
     elif run in ledger.tickets and not ended:
         yield "SLOT_UNACCOUNTED", "It was admitted, and nothing says what became of it."
-    if place.number and place.replaces not in ledger.records and run in records:
-        yield "ATTEMPT_GAP", f"It takes the place of {place.replaces}, of which there is no record."
 
 
 def _replacements(

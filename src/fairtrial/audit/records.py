@@ -102,7 +102,7 @@ def _ended(record: JsonObject, entry: Entry) -> Iterator[tuple[str, str]]:
     found, evaluation = record["classification"], record["evaluation"]
     told = (found["outcome"], found.get("invalidity") or "", found["reason"])
     if told != (entry["outcome"], entry["invalidity"], entry["reason"]):
-        yield "OUTCOME_MISMATCH", f"Ended as {told}; the ledger says {entry['outcome']}."
+        yield "RECORD_DISAGREES", f"Ended as {told}; the ledger says {entry['outcome']}, {entry['reason']}."
     verdict = evaluation["verdict"].get("value")
     states = {check["state"] for check in evaluation["checks"]}
     if found["outcome"] == "passed" and verdict != "passed":

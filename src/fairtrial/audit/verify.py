@@ -87,8 +87,9 @@ def _planned(
     request = papers.request(folder, plan, told)
     predicate = statements.package(folder, listed, trusted, request)
     _stamps(folder, trusted, told)
-    whole, spoiled = flow.usable(folder.findings, told.records)
-    seen = compare.Evidence(folder, plan, told, places, held, found, request, whole, spoiled)
+    applied = corrections.corrected(held, found, folder.findings)
+    may_count = flow.usable(folder.findings, told.records)
+    seen = compare.Evidence(folder, plan, told, places, held, found, applied, request, may_count)
     return compare.check(seen, predicate)
 
 

@@ -143,7 +143,7 @@ class World:
     corrections: list[JsonObject] = field(default_factory=list)
     keys: dict[str, SigningKey] = field(default_factory=lambda: dict(KEYS))
     trust: bytes = TRUST.to_bytes()
-    # Last changes, before the package is signed: path below data/ to what becomes of it; None removes it.
+    # Changes of stored files before the analysis reads them: by path below data/; None removes a file.
     changed: dict[str, Callable[[bytes], bytes | None]] = field(default_factory=dict)
 
     def copy(self) -> "World":
@@ -377,25 +377,44 @@ def analysed(files: dict[str, bytes]) -> dict[str, bytes]:
 def packaged(world: World) -> dict[str, bytes]:
     """Every file of the package, tag files too, by path."""
     files = evidence(world)
-    files |= analysed(files)
-    files["commitments.json"] = papers.commitments(world.preregistration)
-    files["trust.json"] = world.trust
     for path, change in world.changed.items():
         changed = change(files.get(path, b""))
         if changed is None:
             files.pop(path, None)
         else:
             files[path] = changed
+    files |= analysed(files)
+    files["commitments.json"] = papers.commitments(world.preregistration)
+    files["trust.json"] = world.trust
     return listed(world, {f"data/{path}": data for path, data in files.items()})
 
 
-def listed(world: World, files: dict[str, bytes]) -> dict[str, bytes]:
+def evidence_paths(world: World) -> set[str]:
+    """What lies in the store, and so has an address there."""
+    return set(_paths(tuple(sorted(world.records)))) | set(world.blobs)
+
+
+@cache
+def _paths(runs: tuple[str, ...]) -> tuple[str, ...]:
+    names = ("record.json", "record.sigstore.json", "evaluation.sigstore.json")
+    own = ("preregistration.json", "preregistration.sigstore.json")
+    ledger = [f"ledger/{number:08d}.json" for number in range(1, 200)]
+    return (*own, *ledger, *(f"runs/{run}/{name}" for run in runs for name in names))
+
+
+def relisted(files: dict[str, bytes], world: World | None = None, role: str = "analysis") -> dict[str, bytes]:
+    """Changed files with lists that fit them, signed again by somebody who has that key."""
+    payload = {path: data for path, data in files.items() if path.startswith("data/")}
+    return listed(world or base(), payload, role)
+
+
+def listed(world: World, files: dict[str, bytes], role: str = "analysis") -> dict[str, bytes]:
     """The payload with lists of it, signed by the analysis."""
     who = world.preregistration["cohort"]
     payload = [File.of(path.removeprefix("data/"), data) for path, data in sorted(files.items())]
     runs = {run: record["identity"]["uid"] for run, record in world.records.items()}
     keys_of = PackageLayout(Layout(), who["namespace"], who["name"], who["uid"], runs)
-    known = [one for one in payload if not one.path.startswith("runs/") or one.path.split("/")[1] in runs]
+    known = [one for one in payload if one.path in evidence_paths(world) or one.path.startswith("analysis/")]
     tags = {
         "bagit.txt": bag.BAGIT,
         "bag-info.txt": bag.bag_info(keys_of, sum(one.size for one in payload), len(payload)),
@@ -407,11 +426,9 @@ def listed(world: World, files: dict[str, bytes]) -> dict[str, bytes]:
     predicate = request | {
         "verdict": json.loads(files.get("data/analysis/report.json", b"{}")).get("executive", {}).get("verdict")
     }
-    tags["manifest-sha256.txt.sigstore.json"] = signed(
-        world, "analysis", sorted(tags.items()), statement.PACKAGE, predicate
-    )
-    digests = {name: sha(data) for name, data in tags.items()}
-    return files | tags | {"tagmanifest-sha256.txt": bag.tag_manifest(digests)}
+    lists = {"tagmanifest-sha256.txt": bag.tag_manifest({name: sha(data) for name, data in tags.items()})}
+    signature = signed(world, role, sorted(tags.items()), statement.PACKAGE, predicate)
+    return files | tags | lists | {"manifest-sha256.txt.sigstore.json": signature}
 
 
 def written(files: dict[str, bytes], folder: Path) -> Path:

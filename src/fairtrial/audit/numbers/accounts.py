@@ -111,14 +111,16 @@ def telemetry(sample: Sample, primary: Sequence[str]) -> list[Num]:
 
 # --- failures and losses ----------------------------------------------------------------------------------------------
 def failures(sample: Sample) -> list[JsonObject]:
-    """By arm: every category, zeros too."""
-    return [_failures(sample, arm) for arm in sample.arms]
+    """By arm: every category, zeros too; an arm without failures has the rows of the first one with any."""
+    failed = {arm: [row for row in sample.of(None, arm) if row.outcome == "failed"] for arm in sample.arms}
+    first = next((rows for _, rows in sorted(failed.items()) if rows), None)
+    return [_failures(arm, rows, rows or first) for arm, rows in failed.items()]
 
 
-def _failures(sample: Sample, arm: str) -> JsonObject:
-    failed = [row for row in sample.of(None, arm) if row.outcome == "failed"]
+def _failures(arm: str, failed: list[Row], named: list[Row] | None) -> JsonObject:
     by = {one["name"]: one for one in counted((_category(row), row.run) for row in failed)}
-    names = (*CATEGORIES, *sorted(set(by) - set(CATEGORIES)))
+    seen = {UNCLASSIFIED} if named is None else {_category(row) for row in named}
+    names = (*CATEGORIES, *sorted(seen - set(CATEGORIES)))
     return {
         "arm": arm,
         "failures": len(failed),

@@ -11,9 +11,9 @@ from fractions import Fraction
 from typing import Any
 
 from fairtrial.attest import canonical
-from fairtrial.audit.corrections import Corrections, corrected
+from fairtrial.audit.corrections import Corrected, Corrections
 from fairtrial.audit.documents import load_report, reading
-from fairtrial.audit.flow import Placed
+from fairtrial.audit.flow import Placed, Usable
 from fairtrial.audit.folder import Folder
 from fairtrial.audit.ledger import Ledger
 from fairtrial.audit.numbers import accounts, amounts, extra, readings, rows, rule, runs, success
@@ -29,6 +29,7 @@ _CODES = {
     "lostRuns": "FLOW_MISMATCH",
     "planned": "FLOW_MISMATCH",
     "executive.verdict": "VERDICT_MISMATCH",
+    "executive.because": "VERDICT_MISMATCH",
     "verdictTable": "VERDICT_MISMATCH",
     "gates": "VERDICT_MISMATCH",
     "stability": "VERDICT_MISMATCH",
@@ -53,9 +54,14 @@ class Evidence:
     places: Mapping[str, Placed]
     records: Mapping[str, JsonObject]
     corrections: Corrections
+    applied: Corrected
     request: JsonObject | None
-    whole: bool  # nothing is wrong with plan, ledger, records and corrections
-    spoiled: frozenset[str]  # runs whose record can't be used
+    usable: Usable
+
+    def rows(self, records: Mapping[str, JsonObject], accounted: str) -> list[rows.Row]:
+        """Every run as a row."""
+        read = {run: record for run, record in records.items() if run not in self.usable.unread}
+        return rows.rows(self.places, self.ledger, read, accounted, self.usable.void)
 
 
 def check(seen: Evidence, predicate: JsonObject | None) -> str:
@@ -89,8 +95,8 @@ def _expected(seen: Evidence) -> tuple[JsonObject, str]:
     spec = seen.plan.raw["spec"]
     sealed = spec.get("decisionRule")
     accounted = (sealed or {}).get("accountedTokens", "all_tokens")
-    records, numbers = corrected(seen.records, seen.corrections, seen.folder.findings)
-    found = rows.rows(seen.places, seen.ledger, records, accounted, seen.spoiled)
+    numbers = seen.applied.numbers
+    found = seen.rows(seen.applied.records, accounted)
     sample = sample_of(seen.plan, found)
     decides = sealed if sample.compares else None
     metrics, roles = metrics_of(sample, spec["constitution"], decides)
@@ -100,7 +106,7 @@ def _expected(seen: Evidence) -> tuple[JsonObject, str]:
     facts = facts_of(seen, sample, spec)
     decided = rule.lines(decides, sample, facts) if decides else []
     verdict = rule.verdict(decides, decided) if decides else ""
-    originals = {row.run: row for row in rows.rows(seen.places, seen.ledger, seen.records, accounted, seen.spoiled)}
+    originals = {row.run: row for row in seen.rows(seen.records, accounted)}
     other = _stability(decides, sample, facts, verdict, originals, list(numbers))
     made = {
         "schemaVersion": 1,
@@ -123,7 +129,7 @@ def _expected(seen: Evidence) -> tuple[JsonObject, str]:
         "failures": accounts.failures(sample),
         "failedRuns": accounts.failed_runs(sample),
         "lostRuns": accounts.lost_runs(sample, seen.ledger),
-        "integrity": [] if seen.whole else ANY,
+        "integrity": [] if seen.usable.whole else ANY,
         "corrections": extra.corrections(decides, sample, facts, verdict, seen.corrections, originals),
         "deviations": ANY,
         "sensitivity": accounts.sensitivity(sample),
@@ -148,10 +154,12 @@ def _stability(
     verdict: str,
     originals: Mapping[str, rows.Row],
     runs_corrected: list[str],
-) -> list[JsonObject]:
+) -> Any:
     """The verdict under other readings; as records were written among them, where there are corrections."""
     if decides is None:
         return []
+    if not facts.whole:  # every reading of what is not whole ends at the same gate
+        return ANY
     made = readings.readings(decides, sample, facts, verdict)
     if runs_corrected:
         found = extra.other_verdicts(decides, sample, facts, originals, runs_corrected)
@@ -192,7 +200,11 @@ def facts_of(seen: Evidence, sample: Sample, spec: JsonObject) -> rule.Facts:
     """What the rule looks at besides the runs."""
     seed = spec.get("analysis", {}).get("seed", 0)
     return rule.Facts(
-        spec["stage"], seen.whole, extra.gates(spec, sample), extra.runtime_medians(seen.folder, spec, sample), seed
+        spec["stage"],
+        seen.usable.whole,
+        extra.gates(spec, sample),
+        extra.runtime_medians(seen.folder, spec, sample),
+        seed,
     )
 
 

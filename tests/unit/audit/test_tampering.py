@@ -1,0 +1,15 @@
+"""Each way to tamper gives exactly its codes: a broader failure can't hide a check that is missing."""
+
+from collections.abc import Callable
+
+import pytest
+
+from fairtrial.audit.verify import Result
+from tests.unit.audit.tampering import CASES
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_tampering_is_told_by_its_codes(name: str, checked: Callable[[dict[str, bytes]], Result]):
+    make, codes = CASES[name]
+
+    assert checked(make()).findings.codes == codes
