@@ -88,7 +88,7 @@ def gather(noting: Noting, shelf: Shelf, preregistration: dict[str, Any], *, wit
     if flagged and not withhold:
         raise PackageRefused(
             f"A provider's credential was found, or not looked for, in files of {len(flagged)} runs: {_some(flagged)}.",
-            next_move="Renew the credential, and ask for a package that withholds those files.",
+            next_move="Renew the credential, set analysis.withhold in the chart's values, and analyse again.",
         )
     listing.add(*files.values(), *_archives(shelf, preregistration))
     return Gathered(listing, tuple(sorted(withheld)))
