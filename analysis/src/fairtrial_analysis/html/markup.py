@@ -7,7 +7,7 @@ are shown by their code.
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import sha256
 from html import escape
@@ -28,7 +28,9 @@ class Element:
     children: "tuple[Element | str, ...]" = ()
 
     def __str__(self) -> str:
-        return "".join(_written(self))
+        text: list[str] = []
+        _write(self, text)
+        return "".join(text)
 
 
 def tag(name: str, /, *children: "Element | str | None", **attributes: str | int | None) -> Element:
@@ -79,21 +81,19 @@ def _attribute(key: str) -> str:
     return key.rstrip("_").replace("__", ":").replace("_", "-")
 
 
-def _written(element: Element) -> Iterator[str]:
+def _write(element: Element, text: list[str]) -> None:
     if element.name:
-        yield f"<{element.name}"
-        for key, value in element.attributes:
-            yield f' {key}="{escape(shown(value), quote=True)}"'
+        attributes = "".join(f' {key}="{escape(shown(value), quote=True)}"' for key, value in element.attributes)
         if element.name in _DRAWN and not element.children:
-            yield "/>"
+            text.append(f"<{element.name}{attributes}/>")
             return
-        yield ">"
+        text.append(f"<{element.name}{attributes}>")
         if element.name in _EMPTY:
             return
     for child in element.children:
-        if isinstance(child, str):
-            yield _raw(child) if element.name == "style" else escape(shown(child), quote=False)
+        if not isinstance(child, str):
+            _write(child, text)
         else:
-            yield from _written(child)
+            text.append(_raw(child) if element.name == "style" else escape(shown(child), quote=False))
     if element.name:
-        yield f"</{element.name}>"
+        text.append(f"</{element.name}>")

@@ -15,7 +15,7 @@ from fairtrial_analysis.html.svg.marks import line, marker, markers, text
 from fairtrial_analysis.html.svg.text import fitted
 
 _WIDTH, _LEFT, _RIGHT = 760, 190, 14
-_LANE, _STRIP, _MOST_STRIPS = 15, 15, 10
+_LANE, _STRIP, _MOST_STRIPS, _OUTLINED = 15, 15, 10, 2
 LANES = ("passed", "failed", "no judgement")
 
 
@@ -60,9 +60,9 @@ def _arm(
             line(_LEFT, middle, _WIDTH - _RIGHT, middle, "grid"),
         ]
         if points:
-            marks.append(
-                markers(arm.shape, points, size, f"mark {arm.colour}" if lane == 0 else f"hollow {arm.colour}")
-            )
+            # An outline around very small marks would hide their neighbours.
+            kind = "mark bare" if size < _OUTLINED else "mark" if lane == 0 else "hollow"
+            marks.append(markers(arm.shape, points, size, f"{kind} {arm.colour}"))
     return marks, y + len(LANES) * _LANE + 12
 
 

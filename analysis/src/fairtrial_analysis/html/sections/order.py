@@ -53,7 +53,8 @@ def _tenths(lookup: Lookup, begun: list[Run]) -> Element:
         Column("No judgement", "number"), Column("Models", "mid"), Column("Machines", "number"),
     ]  # fmt: skip
     rows: list[Listed] = [_part(lookup, part) for part in parts if part]
-    words = tag("span", "Each run, with its place, model and machine: ", tag("a", "the appendix", href="#runs"), ".")
+    where = tag("a", "the appendix" if lookup.listed else "runs.csv", href="#runs" if lookup.listed else "runs.csv")
+    words = tag("span", "Each run, with its place, model and machine: ", where, ".")
     return table("timeline-table", "The schedule in ten parts", columns, rows, note=words)
 
 
