@@ -66,8 +66,8 @@ _CONTAINER_REASONS: dict[str, Trouble] = {
     "ContainerCannotRun": "container_not_created",
     "ContainerStatusUnknown": "node_lost",
 }
-# A container that is not started for one of these may be the candidate's doing, who names its image; but not one of
-# ours, nor one whose start was broken off, as by a kubelet that is restarted, nor one for which the node's disk is full.
+# A container that is not started for one of these may be the candidate's doing, who names its image. One of ours isn't;
+# nor is a start that was broken off, as by a kubelet that is restarted, or for which the node's disk was too full.
 _NOT_STARTED = frozenset({"CreateContainerError", "RunContainerError", "StartError"})
 _OF_THE_NODE = re.compile(r"context (canceled|deadline exceeded)|no space left on device")
 _OURS = (names.CONTAINER_FETCH, names.CONTAINER_RECORD)
