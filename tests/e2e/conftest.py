@@ -5,6 +5,7 @@ import os
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from fairtrial.evidence import layout
 from fairtrial.evidence.store import S3Store
 
 Run = dict[str, Any]
+NO_SUCH_IMAGE = f"localhost/fairtrial/analysis@sha256:{'0' * 64}"  # that may analyse, and that no registry has
 CLASSES = """
 apiVersion: fairtrial.dev/v1alpha1
 kind: ResourceClass
@@ -71,7 +73,7 @@ def cluster() -> Iterator[local_cluster.Cluster]:
 @pytest.fixture(scope="session")
 def installed(cluster: local_cluster.Cluster) -> Target:
     """The chart, installed the way `make demo` does it."""
-    target = demo.target_of(cluster)
+    target = replace(demo.target_of(cluster), values={"analysis": {"images": [NO_SUCH_IMAGE]}})
     install(target)
     return target
 

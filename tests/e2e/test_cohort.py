@@ -20,7 +20,7 @@ def complete(world: World) -> dict[str, Any]:
     """The example cohort with two of its tasks, once each, when it is complete."""
     cohort = cohorts.cohort_of(world.target.images, world.kubectl, "paired")
     spec = cohort["spec"]
-    spec["repetitions"] = 1
+    spec |= {"stage": "pilot", "repetitions": 1}
     spec["tasks"] = [task for task in spec["tasks"] if task["name"] in TASKS]
     spec["execution"] |= {"parallelism": 2, "rampSeconds": 1}
     return cohorts.carried_out(world.kubectl, cohort, timeout_seconds=300)
