@@ -30,20 +30,31 @@ def facts(run: Run) -> tuple[str, str, str]:
     return status["outcome"], status["cause"], status["reason"]
 
 
+def evict(world: World, pod: str) -> None:
+    metadata = {"name": pod, "namespace": world.namespace}
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": metadata}
+    path = f"/api/v1/namespaces/{world.namespace}/pods/{pod}/eviction"
+    world.kubectl.run("create", "--raw", path, "-f", "-", stdin=json.dumps(eviction))
+
+
 def test_a_pod_evicted_through_the_api_is_an_invalid_run_with_its_partial_evidence(world: World) -> None:
     name = start_long_run(world)
-    eviction = {
-        "apiVersion": "policy/v1",
-        "kind": "Eviction",
-        "metadata": {"name": f"{name}-agent", "namespace": world.namespace},
-    }
-    path = f"/api/v1/namespaces/{world.namespace}/pods/{name}-agent/eviction"
 
-    world.kubectl.run("create", "--raw", path, "-f", "-", stdin=json.dumps(eviction))
+    evict(world, f"{name}-agent")
 
     run = world.recorded(name)
     assert facts(run) == ("invalid", "evaluation_infra_error", "node_drained")
     assert "thinking" in world.artifact(run, "agent/streams/stdout/000000").decode()
+
+
+def test_an_evaluators_pod_evicted_through_the_api_is_not_taken_for_a_deleted_one(world: World) -> None:
+    """No finalizer holds its object, so the operator has to look while it lasts."""
+    name = world.apply(world.example("reference-stock-field"))
+    world.wait(name, lambda run: bool(run.get("status", {}).get("evaluatorPod")))
+
+    evict(world, f"{name}-evaluator")
+
+    assert facts(world.recorded(name)) == ("invalid", "evaluation_infra_error", "evaluator_node_drained")
 
 
 def test_a_deleted_pod_is_an_invalid_run_and_never_replaced(world: World) -> None:
