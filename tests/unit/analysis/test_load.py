@@ -301,7 +301,10 @@ def test_reasoning_inside_the_output_is_not_counted_twice():
 
 
 def test_a_leaky_isolation_or_another_model_fails_its_gate_whatever_a_document_says():
-    loaded = load(small(story=story({"isolation.state": "failed"})).source())
+    shown = [{"uri": "https://example.org/isolation.json", "sha256": "9" * 64}]
+    gates = [{"name": "isolation", "says": "It is shown.", "evidence": shown}]
+    assert load(small(gates=gates).source()).results.gates["isolation"].state == "pass"
+    loaded = load(small(story=story({"isolation.state": "failed"}), gates=gates).source())
     assert loaded.results.gates["isolation"].state == "fail"
     assert first(loaded).run in loaded.results.gates["isolation"].reason
 

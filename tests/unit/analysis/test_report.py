@@ -179,6 +179,9 @@ def test_blocks_without_both_arms_are_listed_and_not_compared():
 
     assert paired.pairs + len(paired.incomplete) == 50
     assert paired.lower + paired.equal + paired.higher == paired.pairs
+    won = Counter(run.block for run in report().runs if run.outcome == "passed" and "accounted_tokens" in run.values)
+    assert paired.pairs == sum(both == 2 for both in won.values())
+    assert paired.pairs < 50
     outcomes = report().success.blocks
     assert outcomes.both_passed + outcomes.only_treatment + outcomes.only_control + outcomes.neither == 50
 
