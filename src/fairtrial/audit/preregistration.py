@@ -119,8 +119,8 @@ def _schedule(raw: JsonObject, findings: Findings) -> None:
 
 
 def _slot(raw: JsonObject, entry: JsonObject) -> Slot:
-    task = next(one for one in raw["tasks"] if one["name"] == entry["task"])
-    candidate = next(one for one in raw["candidates"] if one["name"] == entry["candidate"])
+    task = {one["name"]: one for one in raw["tasks"]}[entry["task"]]
+    candidate = {one["name"]: one for one in raw["candidates"]}[entry["candidate"]]
     variants = [one for one in task.get("variants", ()) if one["candidate"] == entry["candidate"]]
     fixture = variants[0] if variants else task
     return Slot(
