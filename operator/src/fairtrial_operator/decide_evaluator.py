@@ -39,8 +39,8 @@ def decide_evaluator(run: BenchmarkRun, seen: Seen, now: datetime) -> Decision:
     if is_cancelled(run):
         return Decision(again_after=step.again_after) if pods.deleting(pod) else Decision(DeletePod(pod))
     draft = Draft(run, now)
-    taken_away = pods.facts(pod, ours=False) if pods.deleting(pod) else None
-    if taken_away is not None and taken_away.disruption and run.status.evaluator_pod.facts is None:
+    taken_away = pods.facts(pod, ours=False)
+    if taken_away.disruption and run.status.evaluator_pod.facts is None:
         # No finalizer holds this pod, so its object may be gone before its end is read. Who takes it away decides
         # whether the run is replaced, so that is kept at once.
         pinned = run.status.evaluator_pod.model_copy(update={"facts": taken_away, "node": pods.node(pod)})
