@@ -202,8 +202,15 @@ def _furnish(stored: Stored, run: str, uid: str, *, signed: bool) -> None:
             assert digest is not None
             stored.store.put(here.exchange(call.exchange, file, tool=call.kind == "tool"), stored.contents[digest])
     if signed:
-        report = stored.store.get(here.artifact("evaluation/report.json"))
-        said = statements.evaluation(documents.load(documents.EvaluationReport, report), report)
+        data = stored.store.get(here.artifact("evaluation/report.json"))
+        task = record.identity.task
+        report = replace(
+            documents.load(documents.EvaluationReport, data),
+            run=documents.RunIdentity(metadata.namespace, run, uid),
+            bundle_sha256=str(task.public_sha256.value),
+            sealed_sha256=str(task.sealed_sha256.value),
+        )
+        said = statements.evaluation(report, data)
         storing.keep_statement(stored.store, here.evaluation_statement(), said, stored.keys.evaluator)
 
 

@@ -3,7 +3,7 @@
 import secrets
 import subprocess
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -12,8 +12,11 @@ from fairtrial_analysis.package.build import Package
 from fairtrial_analysis.package.publish import Published, publish
 
 import local_cluster
+from fairtrial.attest import trust
+from fairtrial.attest.trust import TrustList
 from fairtrial.cli.download import Address, download
 from fairtrial.evidence.store import S3Settings, S3Store
+from fairtrial.testing import CANDIDATE_IMAGE
 from local_cluster import binaries, s3
 from tests import authority, stored_cohort
 from tests.authority import Authority
@@ -28,6 +31,7 @@ class Bucket:
 
     made: Stored
     store: S3Store
+    trust: TrustList
 
     @property
     def name(self) -> str:
@@ -36,9 +40,9 @@ class Bucket:
     def package(self) -> Package:
         """Analyse what lies there."""
         example = self.made.example
-        settings = Settings(ledger_size=example.size)
-        trust = self.made.keys.trust.to_bytes()
-        return packaged(self.store, (example.layout, self.name), example.address, settings, trust=trust)[1]
+        settings = Settings(example.size, CANDIDATE_IMAGE, "development")
+        where, trust = (example.layout, self.name), self.trust.to_bytes()
+        return packaged(self.store, where, example.address, settings, trust=trust)[1]
 
     def publish(self, timestamp_url: str = "") -> Published:
         return publish(self.package(), self.store, self.made.keys.analysis, timestamp_url)
@@ -59,7 +63,7 @@ def new_bucket(cluster: local_cluster.Cluster) -> Iterator[Callable[[Stored], Bu
         store = S3Store(S3Settings.from_env(cluster.environment() | {"FAIRTRIAL_S3_BUCKET": name}))
         made.append(store)
         stored_cohort.copy(stored, store)
-        return Bucket(stored, store)
+        return Bucket(stored, store, stored.keys.trust)
 
     yield make
     client = s3.client()
@@ -77,8 +81,10 @@ def tsa(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Authority]:
 
 
 @pytest.fixture(scope="session")
-def bucket(new_bucket: Callable[[Stored], Bucket]) -> Bucket:
-    return new_bucket(stored_cohort.make(tasks=1))
+def bucket(new_bucket: Callable[[Stored], Bucket], tsa: Authority) -> Bucket:
+    made = new_bucket(stored_cohort.make())
+    listed = (trust.authority("test", tsa.root_pem),)
+    return replace(made, trust=replace(made.trust, timestamp_authorities=listed))
 
 
 @pytest.fixture(scope="session")

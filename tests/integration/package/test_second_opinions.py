@@ -148,3 +148,38 @@ def test_openssl_accepts_the_time_stamp_and_not_for_another_list(package: Path, 
     assert offline("bash", "-c", command, cwd=package).returncode == 0
     flip(package / paths.MANIFEST)
     assert offline("bash", "-c", command, cwd=package).returncode != 0
+
+
+# --- and our own ------------------------------------------------------------------------------------------------------
+def verified(package: Path, bucket: Bucket, offline: Offline) -> "subprocess.CompletedProcess[str]":
+    """`fairtrial verify` with the keys and the authority from elsewhere."""
+    file = package.parent / "trust.json"
+    file.write_bytes(bucket.trust.to_bytes())
+    program = "from fairtrial.cli import main; main()"
+    return offline(sys.executable, "-c", program, "verify", package, "--trust", file, cwd=package.parent)
+
+
+def test_our_verifier_finds_nothing_but_the_stamps_that_nobody_asked_for(
+    fetched: Path, bucket: Bucket, offline: Offline, tmp_path: Path
+) -> None:
+    folder = tmp_path / "package"
+    shutil.copytree(fetched, folder)
+
+    done = verified(folder, bucket, offline)
+
+    assert set(re.findall(r"^([A-Z_]+) \(", done.stdout, flags=re.MULTILINE)) == {"TS_MISSING"}, done.stdout
+
+
+@pytest.mark.parametrize("path", FLIPPED)
+def test_our_verifier_tells_in_which_file_a_bit_was_flipped(
+    fetched: Path, bucket: Bucket, offline: Offline, tmp_path: Path, path: str
+) -> None:
+    folder = tmp_path / "package"
+    shutil.copytree(fetched, folder)
+    flip(folder / path)
+
+    done = verified(folder, bucket, offline)
+
+    assert done.returncode == 1
+    assert path in done.stdout
+    assert "HASH_MISMATCH" in done.stdout
