@@ -103,7 +103,8 @@ def _analysis(env: Mapping[str, str]) -> AnalysisSettings | None:
             f"FAIRTRIAL_ANALYSIS_IMAGES holds {wrong[0]!r}.",
             next_move="Name images by digest, separated by spaces: name@sha256:<64 hex digits>.",
         )
-    return AnalysisSettings(job, frozenset(images))
+    version = env.get("FAIRTRIAL_ANALYSIS_VERSION", "")  # of the chart's own image, which is the first
+    return AnalysisSettings(job, frozenset(images), {images[0]: version} if version else {})
 
 
 def _required(env: Mapping[str, str], name: str) -> str:

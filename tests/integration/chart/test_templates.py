@@ -4,6 +4,7 @@ import json
 import subprocess
 from collections.abc import Callable
 from dataclasses import fields, replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -277,6 +278,7 @@ def test_the_operator_is_given_the_job_and_the_images_that_may_analyse(
 
     assert settings is not None
     assert settings.images == {older, VALUES["images"]["analysis"]}
+    assert settings.versions == {VALUES["images"]["analysis"]: version("fairtrial-analysis")}
     assert settings.job["metadata"]["namespace"] == "system"
 
 

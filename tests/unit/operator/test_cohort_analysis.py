@@ -1,11 +1,12 @@
 """From complete to analysed, as data: Jobs, what their pods say, requests, crashes, and what is refused."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+from fairtrial_operator.accept import NamespaceView
 from fairtrial_operator.cohorts import analysis_job, decide_analysis
 from fairtrial_operator.cohorts.analysis_job import AnalysisSettings
 from fairtrial_operator.cohorts.decide import decide
@@ -15,6 +16,7 @@ from fairtrial_operator.cohorts.seen import (
     CohortSeen,
     CreateAnalysis,
     DeleteAnalysis,
+    PutPreregistration,
     Trouble,
     WriteCohort,
 )
@@ -23,8 +25,13 @@ from fairtrial import names
 from fairtrial.api import BenchmarkCohort, find_condition
 from fairtrial.cohort import ledger as ledgers
 from fairtrial.cohort.ledger import LedgerEntry
-from fairtrial.testing import make_cohort
+from fairtrial.cohort.preregistration import Found
+from fairtrial.testing import make_cohort, make_resource_class, make_task
 
+LABELS = {"pod-security.kubernetes.io/enforce": "restricted", names.NAMESPACE_LABEL: "true"}
+NAMESPACE = NamespaceView("trials", LABELS, True, True)
+TASKS = {"task-1": make_task(), "task-2": make_task("task-2", publicArchive={"sha256": "f" * 64, "size": 1})}
+FOUND = Found(TASKS, make_resource_class(), {})
 NOON = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 IMAGE = f"registry.example/analysis@sha256:{'a' * 64}"
 TEMPLATE = {
@@ -311,6 +318,22 @@ def test_no_job_is_made_where_an_administrator_did_not_allow_it(
     assert world.created == []
     assert world.said == ("False", reason)
     assert tells in world.message
+
+
+@pytest.mark.parametrize(("version", "refused"), [("0.1.0", False), ("1", True)])
+def test_a_version_that_is_not_the_images_is_refused_before_it_is_sealed(version: str, refused: bool) -> None:
+    cohort = make_cohort(seal=True, analysis={"version": version, "image": IMAGE})
+    settings = replace(SETTINGS, versions={IMAGE: "0.1.0"})
+
+    decision = decide(cohort, CohortSeen(NAMESPACE, found=FOUND, analysis=settings), NOON)
+
+    if not refused:
+        assert isinstance(decision.action, PutPreregistration)
+        return
+    assert isinstance(decision.action, WriteCohort)
+    found = find_condition(decision.action.status.conditions, "Accepted")
+    assert found is not None and found.reason == "NotAcceptable"
+    assert "spec.analysis.version is '1', but the analysis in that image is '0.1.0'" in found.message
 
 
 # --- what goes wrong --------------------------------------------------------------------------------------------------

@@ -53,7 +53,9 @@ def test_an_analysis_is_a_job_and_the_images_that_it_may_run(tmp_path: Path) -> 
     found = settings.load(GOOD | told).analysis
 
     assert found is not None
-    assert (found.job, found.images) == (JOB, {IMAGE})
+    assert (found.job, found.images, found.versions) == (JOB, {IMAGE}, {})
+    versioned = settings.load(GOOD | told | {"FAIRTRIAL_ANALYSIS_VERSION": "0.1.0"}).analysis
+    assert versioned is not None and versioned.versions == {IMAGE: "0.1.0"}
     assert settings.load(GOOD).analysis is None
 
 

@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from fairtrial import names
@@ -29,6 +29,7 @@ class AnalysisSettings:
 
     job: Mapping[str, Any]  # the Job, without name and image
     images: frozenset[str]  # that may be given the store's credentials and the signing key
+    versions: Mapping[str, str] = field(default_factory=dict)  # of the analysis, by image, where it is known
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from fairtrial.cohort import acceptance, preregistration
 from fairtrial.cohort.acceptance import Problem
 from fairtrial.cohort.schedule import schedule_of
 from fairtrial_operator.accept import PSS_LABEL
-from fairtrial_operator.cohorts.decide_analysis import decide_analysis, image_refused
+from fairtrial_operator.cohorts.decide_analysis import decide_analysis, image_refused, version_refused
 from fairtrial_operator.cohorts.decide_runs import decide_runs
 from fairtrial_operator.cohorts.draft import CohortDraft
 from fairtrial_operator.cohorts.seen import (
@@ -115,7 +115,8 @@ def _problems(cohort: BenchmarkCohort, seen: CohortSeen) -> tuple[str, str] | No
     assert seen.found is not None
     missing = preregistration.problems_of(cohort, seen.found)
     if not missing:
-        return image_refused(cohort, seen)  # sealed, it could not be changed any more
+        # Sealed, neither could be changed any more.
+        return image_refused(cohort, seen) or version_refused(cohort, seen)
     return _REASONS.get(missing[0].field.rpartition(".")[2], Reason.NOT_ACCEPTABLE), _listed(missing)
 
 

@@ -106,6 +106,16 @@ def image_refused(cohort: BenchmarkCohort, seen: CohortSeen) -> tuple[str, str] 
     return Reason.ANALYSIS_IMAGE_NOT_ALLOWED, message
 
 
+def version_refused(cohort: BenchmarkCohort, seen: CohortSeen) -> tuple[str, str] | None:
+    """What is sealed must be what will be done: a verifier compares the version with the package's."""
+    asked = cohort.spec.analysis
+    known = seen.analysis.versions.get(asked.image) if seen.analysis is not None and asked is not None else None
+    if asked is None or known is None or asked.version == known:
+        return None
+    message = f"spec.analysis.version is {asked.version!r}, but the analysis in that image is {known!r}: write that."
+    return Reason.NOT_ACCEPTABLE, message
+
+
 # --- steps ------------------------------------------------------------------------------------------------------------
 def _begin(cohort: BenchmarkCohort, seen: CohortSeen, draft: CohortDraft, request: str) -> CohortDecision:
     """Write down what is asked; what the last analysis gave stays until there is something else."""
