@@ -448,11 +448,13 @@ async def test_a_quota_is_waiting_and_visible_with_counts(
     operators().start()
     await kube.create(COHORTS, cohort(world, repetitions=1))
 
-    waiting = await when(world, lambda s: world.condition(s, "CapacityAvailable")[0] == "False", "waits")
+    def held(status: Any) -> Any:
+        told = [c["message"] for c in status.get("conditions") or [] if c["type"] == "CapacityAvailable"]
+        return told and "QuotaExceeded 3" in told[0]  # one run after the other finds no room
 
-    told = next(c for c in waiting["status"]["conditions"] if c["type"] == "CapacityAvailable")
-    assert told["reason"] == "QuotaExceeded"
-    assert "QuotaExceeded 3" in told["message"]
+    waiting = await when(world, held, "waits with three of its runs")
+
+    assert world.condition(waiting["status"], "CapacityAvailable") == ("False", "QuotaExceeded")
     await kube.delete(QUOTAS, quota(world, pods=1) | {"metadata": await metadata_of(world, QUOTAS, "pods")})
     live = await complete(world)
     assert world.condition(live["status"], "CapacityAvailable") == ("True", "Available")
