@@ -13,6 +13,7 @@ from typing import Any
 
 from fairtrial.api.crd import definitions
 from fairtrial.api.schema import document_schemas
+from fairtrial.audit.telling import table as codes_table
 from fairtrial.classify import TABLE
 from fairtrial.cohort.replacement import INSIDE, OUTSIDE, WRONG_MODEL
 from fairtrial.evidence.record import record_schema
@@ -21,6 +22,7 @@ FIX = "run `make generate` and commit what it writes"
 # Folders that hold nothing but generated files: whatever else lies there is left over from a model that is gone.
 FOLDERS = (Path("crds"), Path("schemas"), Path("charts/fairtrial/generated/crds"))
 OUTCOMES = Path("docs/outcomes.md")
+AUDIT_PAGE = Path("docs/audit.md")  # written by hand, but for its table of codes
 RECORD_SCHEMA = Path("src/fairtrial/audit/record.schema.json")  # the verifier has no models, and brings the schema
 
 
@@ -35,6 +37,7 @@ def generated() -> dict[Path, str]:
         **{crds / name: text for name, text in definition_texts.items()},
         **{chart / name: text for name, text in definition_texts.items()},
         **{schemas / f"{name}.json": json.dumps(made, indent=2) + "\n" for name, made in schema_texts.items()},
+        AUDIT_PAGE: with_codes(Path(__file__).parents[2].joinpath(AUDIT_PAGE).read_text(encoding="utf-8")),
         RECORD_SCHEMA: json.dumps(record_schema(), indent=1) + "\n",
         OUTCOMES: outcomes_page(),
     }
@@ -44,7 +47,7 @@ def drift(root: Path) -> list[str]:
     """What differs from the code: one sentence per file that is missing, changed or left over."""
     wanted = generated()
     found = {path.relative_to(root) for folder in FOLDERS for path in (root / folder).glob("*.*")}
-    found |= {path for path in (OUTCOMES, RECORD_SCHEMA) if (root / path).exists()}
+    found |= {path for path in (OUTCOMES, RECORD_SCHEMA, AUDIT_PAGE) if (root / path).exists()}
     missing = [f"{path} is missing" for path in wanted if path not in found]
     left = [f"{path} belongs to no model" for path in found - wanted.keys()]
     changed = [
@@ -77,6 +80,14 @@ def outcomes_page() -> str:
         reason = row.reason or row.name
         lines.append(f"| `{reason}` | {row.outcome} | {row.cause} | {detail} | {row.says} | {_replaced(reason)} |")
     return "\n".join(lines) + "\n"
+
+
+def with_codes(page: str) -> str:
+    """The audit's page with the table of all findings between its two marks."""
+    before, begin, rest = page.partition("<!-- codes:")
+    mark, closing, rest = rest.partition("-->\n")
+    _, end, after = rest.partition("<!-- end of codes -->")
+    return "".join([before, begin, mark, closing, "\n".join(codes_table()), "\n", end, after])
 
 
 def _replaced(reason: str) -> str:

@@ -56,7 +56,7 @@ def check(folder: Folder) -> Listed:
         if path not in manifest and path not in TAGS:
             findings.add("FILE_UNLISTED", path, f"{MANIFEST} does not name it.")
     _tags(tagmanifest, folder)
-    _fetch(manifest, sources, folder)
+    _fetch(manifest, actual, sources, folder)
     _bag_info(manifest, actual, folder)
     for path in manifest:
         if path.startswith("data/") and not _KNOWN.fullmatch(path.removeprefix("data/")):
@@ -87,11 +87,14 @@ def _tags(tagmanifest: Mapping[str, str], folder: Folder) -> None:
             folder.findings.add("TAGMANIFEST_MISSING", TAGMANIFEST, f"Does not list {path}.")
 
 
-def _fetch(manifest: Mapping[str, str], sources: Mapping[str, Fetched], folder: Folder) -> None:
+def _fetch(
+    manifest: Mapping[str, str], actual: Mapping[str, str], sources: Mapping[str, Fetched], folder: Folder
+) -> None:
+    """Where files come from: only listed ones, each of the size that it has if it is as listed."""
     for path, source in sources.items():
         if path not in manifest:
             folder.findings.add("FETCH_MISMATCH", FETCH, f"Names {path}, which {MANIFEST} does not.")
-        elif path in folder and folder.sizes[path] != source.size:
+        elif actual.get(path) == manifest[path] and folder.sizes[path] != source.size:
             folder.findings.add("FETCH_MISMATCH", FETCH, f"Gives {path} {source.size} bytes, not {folder.sizes[path]}.")
 
 

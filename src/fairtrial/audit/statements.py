@@ -14,6 +14,7 @@ from fairtrial.audit.preregistration import PATH as PREREGISTRATION
 
 JsonObject = dict[str, Any]
 STUDY = "data/preregistration.study.sigstore.json"
+REPORT_FILE = "evaluation/report.json"
 _RESULTS = {"passed": "PASSED", "failed": "FAILED", "error": "WARNED"}  # it could not judge: neither of the two
 _REPORT = "evaluation/report.json"
 
@@ -62,28 +63,67 @@ def _record(folder: Folder, listed: Listed, trusted: TrustList, run: str, record
     artifacts = {one["sha256"] for one in record["artifacts"]}
     if listed.payload.get(path_of(run)) not in said.digests.values():
         folder.findings.add("SUBJECT_MISMATCH", path, "Is about another record.")
-    if set(said.digests.values()) - artifacts - {listed.payload.get(path_of(run))}:
+    elif set(said.digests.values()) - artifacts - {listed.payload.get(path_of(run))}:
         folder.findings.add("SUBJECT_MISMATCH", path, "Is about a file that the record does not list.")
+    else:
+        with reading(folder.findings, path):
+            _same(folder, path, _provenance(said.predicate), _of_record(record))
+
+
+def _provenance(predicate: JsonObject) -> JsonObject:
+    definition, details = predicate["buildDefinition"], predicate["runDetails"]
+    return {
+        **{key: definition["externalParameters"][key] for key in ("namespace", "run", "task", "repetition", "lineage")},
+        "configuration": definition["externalParameters"]["candidate"]["configurationSha256"],
+        "uid": details["metadata"]["invocationId"],
+        "byproducts": [(one["name"], one["digest"]["sha256"]) for one in details["byproducts"]],
+    }
+
+
+def _of_record(record: JsonObject) -> JsonObject:
+    identity = record["identity"]
+    return {
+        **{key: identity[key] for key in ("namespace", "run", "repetition", "uid")},
+        "task": identity["task"]["name"],
+        "lineage": record["lineage"],
+        "configuration": record["configuration"]["configurationSha256"],
+        "byproducts": [(one["name"], one["sha256"]) for one in record["artifacts"]],
+    }
+
+
+def _same(folder: Folder, path: str, said: JsonObject, wanted: JsonObject) -> None:
+    """That a predicate says of the record what the record says."""
+    for key, value in wanted.items():
+        if said.get(key) != value:
+            folder.findings.add("STATEMENT_MISMATCH", path, f"Its {key} is {said.get(key)}; the record has {value}.")
 
 
 def _evaluation(folder: Folder, trusted: TrustList, run: str, record: JsonObject) -> None:
     path, evaluation = f"{RUNS}{run}/evaluation.sigstore.json", record["evaluation"]
     verdict = evaluation["verdict"].get("value")
-    said = signatures.statement(
-        folder, trusted, path, trust.EVALUATION, statement.TEST_RESULT, missing="EVAL_MISSING" if verdict else ""
-    )
+    missing = "EVAL_MISSING" if verdict else ""
+    said = signatures.statement(folder, trusted, path, trust.EVALUATION, statement.TEST_RESULT, missing=missing)
     if said is None:
         return
-    report = next((one["sha256"] for one in record["artifacts"] if one["name"] == _REPORT), None)
-    judged = evaluation["snapshotSha256"].get("value") or report  # it may have broken before it saw a snapshot
+    artifacts = {one["name"]: one["sha256"] for one in record["artifacts"]}
+    # an evaluation that broke before it saw a snapshot is about its own report
+    judged = evaluation["snapshotSha256"].get("value") or artifacts.get(REPORT_FILE)
     if set(said.digests.values()) != {judged}:
         folder.findings.add("EVAL_SUBJECT_MISMATCH", path, f"Is about another snapshot than {judged}.")
-    if said.predicate.get("reportSha256", report) != report:
-        folder.findings.add("EVAL_SUBJECT_MISMATCH", path, "Is about another report than the record lists.")
-    if verdict and said.predicate.get("result") != _RESULTS.get(verdict):
-        says = f"Says {said.predicate.get('result')}; the record says {verdict}."
-        folder.findings.add("EVAL_RESULT_MISMATCH", path, says)
-    for key, state in (("passedTests", "passed"), ("failedTests", "failed")):
-        names = {check["name"] for check in evaluation["checks"] if check["state"] == state}
-        if key in said.predicate and set(said.predicate[key]) != names:
+        return
+    result = _RESULTS.get(verdict, "WARNED")
+    if said.predicate.get("result") != result:
+        folder.findings.add("EVAL_RESULT_MISMATCH", path, f"Says {said.predicate.get('result')}, not {result}.")
+    for key, state in (("passedTests", "passed"), ("failedTests", "failed"), ("warnedTests", "error")):
+        names = sorted(check["name"] for check in evaluation["checks"] if check["state"] == state)
+        if sorted(said.predicate.get(key, [])) != names:
             folder.findings.add("EVAL_RESULT_MISMATCH", path, f"Its {key} are not the record's checks that {state}.")
+    with reading(folder.findings, path):
+        identity, predicate = record["identity"], said.predicate
+        wanted: JsonObject = {"run": {"namespace": identity["namespace"], "name": run, "uid": identity["uid"]}}
+        told = {"run": predicate["run"], "sealed": [one["digest"]["sha256"] for one in predicate["configuration"]]}
+        if "value" in identity["task"]["sealedSha256"]:
+            wanted["sealed"] = [identity["task"]["sealedSha256"]["value"]]
+        if REPORT_FILE in artifacts:
+            wanted["reportSha256"], told["reportSha256"] = artifacts[REPORT_FILE], predicate["reportSha256"]
+        _same(folder, path, told, wanted)

@@ -9,8 +9,23 @@ from fairtrial.attest.note import Checkpoint
 from fairtrial.attest.statement import Statement
 from fairtrial.audit.documents import jcs
 from fairtrial.documents import dump
+from fairtrial.evidence import statements
+from fairtrial.evidence.record import load_record
 from fairtrial.signing import sign
-from tests.unit.audit.world import AT, INVALID, KEYS, World, base, good, key_of, packaged, relisted, sha, signed
+from tests.unit.audit.world import (
+    AT,
+    INVALID,
+    KEYS,
+    World,
+    base,
+    evaluation_of,
+    good,
+    key_of,
+    packaged,
+    relisted,
+    sha,
+    signed,
+)
 
 Files = dict[str, bytes]
 JsonObject = dict[str, Any]
@@ -618,8 +633,7 @@ def _() -> Files:
 @case("47b the evaluator's word signed by the operator", "SIG_WRONG_ROLE")
 def _() -> Files:
     path, world = f"data/runs/{RUN}/evaluation.sigstore.json", base()
-    judged = world.records[RUN]["evaluation"]["snapshotSha256"]["value"]
-    said = Statement.of([("agent/snapshot.tar", judged)], statement.TEST_RESULT, {"result": "PASSED"})
+    said = statements.evaluation(evaluation_of(world.records[RUN]), b"report")
     return relisted(good() | {path: sign.statement(said, KEYS["operator"])})
 
 
@@ -633,9 +647,23 @@ def _() -> Files:
 @case("47d the evaluator said otherwise", "EVAL_RESULT_MISMATCH")
 def _() -> Files:
     path, world = f"data/runs/{RUN}/evaluation.sigstore.json", base()
-    judged = world.records[RUN]["evaluation"]["snapshotSha256"]["value"]
-    said = Statement.of([("agent/snapshot.tar", judged)], statement.TEST_RESULT, {"result": "FAILED"})
+    said = statements.evaluation(evaluation_of(world.records[RUN], verdict="failed"), b"report")
     return relisted(good() | {path: sign.statement(said, KEYS["evaluator"])})
+
+
+@case("47f the evaluator judged by other hidden tests", "STATEMENT_MISMATCH")
+def _() -> Files:
+    path, world = f"data/runs/{RUN}/evaluation.sigstore.json", base()
+    said = statements.evaluation(evaluation_of(world.records[RUN], sealedSha256="0" * 64), b"report")
+    return relisted(good() | {path: sign.statement(said, KEYS["evaluator"])})
+
+
+@case("47g the operator's statement of another run's record in its words", "STATEMENT_MISMATCH")
+def _() -> Files:
+    world = base()
+    other = statements.provenance(load_record(dump(world.records["cohort-1-00004"])), b"")
+    said = Statement.of([("record.json", sha(good()[RECORD]))], statement.PROVENANCE, other.predicate)
+    return relisted(good() | {STATEMENT: sign.statement(said, KEYS["operator"])})
 
 
 @case("47e nothing is signed", "CHECKPOINT_MISSING", "EVAL_MISSING", "SIG_MISSING")

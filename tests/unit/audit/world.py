@@ -32,10 +32,22 @@ from fairtrial.cohort.ledger import Ledger
 from fairtrial.cohort.preregistration import Found, document, to_bytes
 from fairtrial.cohort.runs import replacement_manifest, run_manifest
 from fairtrial.cohort.schedule import Entry, schedule_of
-from fairtrial.documents import Artifact, Diff, Interaction, RunIdentity, Snapshot, Stream, dump
+from fairtrial.documents import (
+    Artifact,
+    Diff,
+    EvaluationReport,
+    Interaction,
+    RunIdentity,
+    Snapshot,
+    Stream,
+    dump,
+    from_json,
+)
+from fairtrial.errors import InvalidInput
+from fairtrial.evidence import statements
 from fairtrial.evidence.layout import Layout
 from fairtrial.evidence.package_paths import PackageLayout
-from fairtrial.evidence.record import assemble
+from fairtrial.evidence.record import assemble, load_record
 from fairtrial.signing import keys, sign
 from fairtrial.signing.keys import SigningKey
 from fairtrial.testing import (
@@ -287,9 +299,8 @@ def evidence(world: World) -> dict[str, bytes]:
     """The files that the store holds, by path below data/: records, ledger, checkpoints, statements."""
     files = dict(world.blobs)
     files["preregistration.json"] = dump(world.preregistration)
-    files["preregistration.sigstore.json"] = signed(
-        world, "operator", [("preregistration.json", files["preregistration.json"])], statement.PREREGISTRATION, {}
-    )
+    said = statements.preregistration(files["preregistration.json"], world.preregistration)
+    files["preregistration.sigstore.json"] = sign.statement(said, world.keys["operator"])
     for run, record in world.records.items():
         _of_run(world, files, run, record)
     for number, one in enumerate(world.corrections, 1):
@@ -307,18 +318,30 @@ def signed(
 
 def _of_run(world: World, files: dict[str, bytes], run: str, record: JsonObject) -> None:
     data = files[f"runs/{run}/record.json"] = dump(record)
-    files[f"runs/{run}/record.sigstore.json"] = signed(
-        world, "operator", [("record.json", data)], statement.PROVENANCE, {}
-    )
-    evaluation = record["evaluation"]
-    if evaluation["verdict"]["state"] != "measured":
-        return
-    said = Statement.of(
-        [("agent/snapshot.tar", evaluation["snapshotSha256"]["value"])],
-        statement.TEST_RESULT,
-        {"result": {"passed": "PASSED", "failed": "FAILED"}[evaluation["verdict"]["value"]]},
-    )
-    files[f"runs/{run}/evaluation.sigstore.json"] = sign.statement(said, world.keys["evaluator"])
+    try:
+        said = statements.provenance(load_record(data), data)
+    except InvalidInput:  # a record that a test has made impossible
+        said = Statement.of([("record.json", sha(data))], statement.PROVENANCE, {})
+    files[f"runs/{run}/record.sigstore.json"] = sign.statement(said, world.keys["operator"])
+    if record["evaluation"]["verdict"]["state"] == "measured":
+        said = statements.evaluation(evaluation_of(record), b"the evaluator's report")
+        files[f"runs/{run}/evaluation.sigstore.json"] = sign.statement(said, world.keys["evaluator"])
+
+
+def evaluation_of(record: JsonObject, **changes: Any) -> EvaluationReport:
+    """What the evaluator had reported, as far as a record tells."""
+    identity, found = record["identity"], record["evaluation"]
+    made = {
+        "run": {"namespace": identity["namespace"], "name": identity["run"], "uid": identity["uid"]},
+        "podUid": "pod",
+        "verdict": found["verdict"]["value"],
+        "bundleSha256": identity["task"]["publicSha256"]["value"],
+        "sealedSha256": identity["task"]["sealedSha256"]["value"],
+        "snapshotSha256": found["snapshotSha256"]["value"],
+        "checks": found["checks"],
+    }
+    report: EvaluationReport = from_json(EvaluationReport, made | changes, "evaluation")
+    return report
 
 
 def _ledger(world: World, files: dict[str, bytes]) -> None:
