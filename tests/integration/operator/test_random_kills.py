@@ -25,7 +25,8 @@ __all__ = ["tasks"]  # a fixture
 DEATHS, SEED = 50, 20261130
 LEASE = {"FAIRTRIAL_LEASE_SECONDS": "15"}  # for machines that are busy with other things
 UPTIME = (0.2, 3.2)  # seconds between a start and the next death; starting takes about one
-REPETITIONS = 50  # of two tasks by two candidates
+# Two tasks by two candidates. Every eviction may be replaced, so that no order of them matters.
+DESIGN = {"repetitions": 50, "replacement": {"reasons": ["host_failure"], "maxPerCell": 10}}
 EVICTED_RUNS = (3, 17, 18, 64, 101, 102, 103, 150, 199, 200)  # places in the schedule
 
 
@@ -138,11 +139,11 @@ async def test_fifty_deaths_of_the_operator_change_nothing(
     evict_some(steady, "calm")
     evict_some(steady, "torn")
     operator = operators().start(**LEASE)
-    await kube.create(COHORTS, cohort(world, "calm", repetitions=REPETITIONS))
+    await kube.create(COHORTS, cohort(world, "calm", **DESIGN))
     await asyncio.wait_for(over(world, "calm"), 900)
     assert operator.stop() == 0
 
-    await kube.create(COHORTS, cohort(world, "torn", repetitions=REPETITIONS))
+    await kube.create(COHORTS, cohort(world, "torn", **DESIGN))
     chance, deaths = random.Random(SEED), 0
     finished = asyncio.create_task(asyncio.wait_for(over(world, "torn"), 1800))
     while not finished.done():
