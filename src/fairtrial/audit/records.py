@@ -4,6 +4,7 @@ import hashlib
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
+from datetime import datetime, timedelta
 from typing import Any
 
 from fairtrial.audit import schema
@@ -17,6 +18,8 @@ from fairtrial.audit.preregistration import Plan
 from fairtrial.audit.replacing import REASON_CODES
 
 JsonObject = dict[str, Any]
+# Operator, API server and nodes have clocks of their own, and some tell whole seconds.
+CLOCKS = timedelta(seconds=5)
 _TIMES = ("accepted", "agentCreated", "agentScheduled", "agentStarted", "agentFinished")
 
 
@@ -122,7 +125,7 @@ def _times(record: JsonObject, entry: Entry, ticket: Entry | None) -> Iterator[t
     known = [(name, at[name]) for name in _TIMES if name in at]
     known = [*([("ticket", ticket.at)] if ticket else ()), *known, ("recorded", entry.at)]
     for (before, earlier), (after, later) in itertools.pairwise(known):
-        if later < earlier:
+        if datetime.fromisoformat(later) < datetime.fromisoformat(earlier) - CLOCKS:
             yield "TIME_ORDER", f"{after} ({later}) comes before {before} ({earlier})."
 
 
