@@ -45,7 +45,7 @@ def _readings(rule: JsonObject, sample: Sample) -> Iterator[tuple[str, JsonObjec
     earlier = earlier_place(sample)
     for place in ("first", "second"):
         yield f"treatment_{place}", lax, _half(sample, earlier, place)
-    for task in sorted(sample.tasks):
+    for task in sorted(sample.tasks) if len(sample.tasks) > 1 else ():  # of one task nothing would be left
         left = tuple(each for each in sample.tasks if each != task)
         yield f"without_{task}", rule, replace(_kept(sample, _not_of(task)), tasks=left)
 

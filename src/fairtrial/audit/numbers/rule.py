@@ -105,7 +105,7 @@ def _state(holds: bool) -> str:
 
 
 def _valid_runs(rule: JsonObject, sample: Sample) -> Line:
-    fewest = min(len(sample.valid(task, arm)) for task in sample.tasks for arm in sample.pair)
+    fewest = min((len(sample.valid(task, arm)) for task in sample.tasks for arm in sample.pair), default=0)
     return Line("gate", "valid-runs", _state(fewest >= rule.get("minValidPerCell", 5)), Seen(fewest))
 
 
