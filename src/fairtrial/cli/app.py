@@ -207,6 +207,39 @@ def correct(  # noqa: PLR0913, PLR0917 — options of a command line
 
 
 @app.command()
+def measurements(
+    cohort: Annotated[str, typer.Argument(help="Name of a BenchmarkCohort with measurement tasks.", metavar="COHORT")],
+    namespace: Namespace = "default",
+    context: Context = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print runtime.json, which a gate of another cohort can name.")
+    ] = False,
+) -> None:
+    """Print what the measurement tasks of a cohort found: median, quartiles, range and tail, by metric and candidate.
+
+    Each record is read from the store that FAIRTRIAL_S3_ENDPOINT and its companions name.
+    """
+    from fairtrial.cli.measurements import run
+
+    raise typer.Exit(run(cohort, namespace, context, as_json=as_json))
+
+
+@app.command()
+def attach(
+    cohort: Annotated[str, typer.Argument(help="Name of a sealed BenchmarkCohort.", metavar="COHORT")],
+    file: Annotated[Path, typer.Argument(help="construction.json or runtime.json.", metavar="FILE")],
+    namespace: Namespace = "default",
+    context: Context = None,
+) -> None:
+    """Put a document beside a cohort's evidence that one of its gates names by SHA-256: what construction cost, or
+    what a runtime experiment measured. Another document than the gate names is refused.
+    """
+    from fairtrial.cli.attach import run
+
+    typer.echo(run(cohort, file, namespace, context))
+
+
+@app.command()
 def plan(
     file: Annotated[
         Path, typer.Argument(help="YAML file with one BenchmarkCohort; - for standard input.", metavar="COHORT.yaml")

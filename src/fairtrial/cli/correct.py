@@ -14,14 +14,11 @@ from pathlib import Path
 from typing import Any, Literal, cast
 
 from fairtrial import documents, names
-from fairtrial.cli.kubectl import Kubectl
+from fairtrial.cli.book import Book, book_of
 from fairtrial.cohort.ledger import Ledger
-from fairtrial.errors import Conflict, InvalidInput, NotStored
+from fairtrial.errors import Conflict, InvalidInput
 from fairtrial.evidence.correction import REASONS, Change, Correction, Reason, Shown, Superseded, apply, check_chain
-from fairtrial.evidence.layout import Layout
-from fairtrial.evidence.objects import ObjectStore
 
-LIMIT = 64 * 1024 * 1024
 _ROLE: Literal["studyOwner"] = "studyOwner"
 
 
@@ -35,38 +32,6 @@ class Wanted:
     run: str = ""
     sets: Sequence[str] = ()
     evidence: Sequence[Path] = ()
-
-
-@dataclass(frozen=True)
-class Book:
-    """A cohort's documents in the store."""
-
-    store: ObjectStore
-    layout: Layout
-    namespace: str
-    cohort: str
-    uid: str
-    preregistration_sha256: str
-
-    def ledger(self) -> Ledger:
-        """The cohort's ledger, page after page."""
-        made, keys = Ledger(self.cohort, self.uid), self.layout.cohort(self.namespace, self.cohort, self.uid)
-        while (data := _found(self.store, keys.ledger_page(made.size + 1))) is not None:
-            made.take(data)
-        return made
-
-    def corrections(self) -> list[bytes]:
-        """Those that lie there already, in their order."""
-        made, keys = list[bytes](), self.layout.cohort(self.namespace, self.cohort, self.uid)
-        while (data := _found(self.store, keys.correction(len(made) + 1))) is not None:
-            made.append(data)
-        return made
-
-    def record(self, run: str, uid: str) -> dict[str, Any]:
-        """A record as JSON."""
-        key = self.layout.run(self.namespace, run, uid, self.cohort).record()
-        parsed: dict[str, Any] = documents.load(dict[str, Any], self.store.get(key, limit=LIMIT), name=key)
-        return parsed
 
 
 def wanted_of(reason: str, says: str, run: str, sets: Sequence[str], evidence: Sequence[Path], *, void: bool) -> Wanted:
@@ -85,16 +50,7 @@ def wanted_of(reason: str, says: str, run: str, sets: Sequence[str], evidence: S
 
 def run(name: str, wanted: Wanted, namespace: str, context: str | None, *, dry_run: bool) -> Iterator[str]:
     """Make the correction of a cohort on a cluster; tells what it is and what follows."""
-    from fairtrial.evidence.store import S3Settings, S3Store
-
-    cohort = Kubectl(context, namespace).get("benchmarkcohorts.fairtrial.dev", name)
-    sealed = (cohort.get("status") or {}).get("preregistrationSha256")
-    if not sealed:
-        raise InvalidInput(f"BenchmarkCohort {name}: is not sealed, so nothing of it can be corrected yet.")
-    settings = S3Settings.from_env()
-    book = Book(
-        S3Store(settings), Layout(settings.prefix), namespace, name, cohort["metadata"]["uid"], sealed
-    )  # fmt: skip
+    book = book_of(name, namespace, context)
     made = correction(book, wanted, datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
     yield json.dumps(documents.to_json(made), indent=2, ensure_ascii=False)
     if dry_run:
@@ -199,10 +155,3 @@ def _shown(path: Path) -> Shown:
         return Shown(f"file:{path.name}", hashlib.sha256(path.read_bytes()).hexdigest())
     except OSError as error:
         raise InvalidInput(f"--evidence {path}: can't be read: {error}.") from error
-
-
-def _found(store: ObjectStore, key: str) -> bytes | None:
-    try:
-        return store.get(key, limit=LIMIT)
-    except NotStored:
-        return None

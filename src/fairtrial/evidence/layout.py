@@ -18,6 +18,7 @@ PREFIX_MAX = 64  # the longest key below a prefix has 445 characters
 ARTIFACT_MAX = 200
 ARTIFACT_SEGMENTS = 6
 LEDGER_DIGITS = 8  # so that pages sort by number
+ATTACHED = ("construction.json", "runtime.json")  # what construction cost, and what a runtime experiment measured
 
 _SEGMENT = re.compile(r"[a-z0-9][a-z0-9._-]*")
 _KEY = re.compile(rf"(?:[a-z0-9][a-z0-9._-]{{0,{SEGMENT_MAX - 1}}}/)*[a-z0-9][a-z0-9._-]{{0,{SEGMENT_MAX - 1}}}")
@@ -146,6 +147,10 @@ class CohortLayout:
     def correction(self, number: int) -> str:
         """The key of the correction `number`, counted from 1 without a gap."""
         return check_key(f"{self.base}/corrections/{number:0{LEDGER_DIGITS}d}.json")
+
+    def attached(self, name: str) -> str:
+        """The key of a document that a gate names and that the analysis reads: one of `ATTACHED`."""
+        return check_key(f"{self.base}/{name}")
 
     def package(self, sha256: str) -> str:
         """What the keys of a package's own files begin with, by the SHA-256 of its manifest."""

@@ -72,9 +72,14 @@ ROLES: dict[RoleName, Role] = {
     ),
     "author": Role("pushes tasks", reads=("tasks/*", "sealed/*"), creates=("tasks/*", "sealed/*")),
     "studyOwner": Role(
-        "signs preregistrations and makes corrections",
+        "signs preregistrations, attaches documents that gates name, and makes corrections",
         reads=("ns/*", "tasks/*"),
-        creates=("ns/*/preregistration.study.sigstore.json", "ns/*/corrections/*"),
+        creates=(
+            "ns/*/preregistration.study.sigstore.json",
+            "ns/*/construction.json",
+            "ns/*/runtime.json",
+            "ns/*/corrections/*",
+        ),
         lists=_LIST,
     ),
     "auditor": Role(

@@ -27,6 +27,8 @@ CREATORS: list[tuple[str, set[str]]] = [
     (COHORT.checkpoint(1), {"operator"}),
     (COHORT.checkpoint_timestamp(1), {"operator"}),
     (COHORT.correction(1), {"studyOwner"}),
+    (COHORT.attached("runtime.json"), {"studyOwner"}),
+    (COHORT.attached("construction.json"), {"studyOwner"}),
     (COHORT.package(SHA) + "report.json", {"analysis"}),
     *[
         (key, creators)
