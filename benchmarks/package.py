@@ -173,9 +173,9 @@ def _store(bucket: str) -> S3Store:
 
 
 def _remove(bucket: str) -> None:
-    client, store = s3.client(), _store(bucket)
-    with ThreadPoolExecutor(WRITERS) as pool:
-        list(pool.map(lambda key: client.delete_object(Bucket=bucket, Key=key), store.keys("")))
+    client, found = s3.client(), [{"Key": key} for key in _store(bucket).keys("")]
+    for at in range(0, len(found), 1000):  # as many as one request may name
+        client.delete_objects(Bucket=bucket, Delete={"Objects": found[at : at + 1000], "Quiet": True})
     client.delete_bucket(Bucket=bucket)
 
 
