@@ -1,14 +1,20 @@
 """What was kept elsewhere: a checkpoint that shows a ledger cut off or written anew, and a trust list."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from fairtrial.attest.trust import TrustedKey, TrustList
+from fairtrial.attest.timestamp import Stamp
+from fairtrial.attest.trust import TimestampAuthority, TrustedKey, TrustList
+from fairtrial.audit import signatures
 from fairtrial.audit.verify import Result, load_trust, verify
+from fairtrial.documents import dump
 from fairtrial.errors import InvalidInput, Unproven
-from tests.unit.audit.tampering import CASES
-from tests.unit.audit.world import AT, KEYS, base, good, key_of, packaged, relisted, written
+from tests.unit.audit.tampering import CASES, RUN
+from tests.unit.audit.world import AT, KEYS, base, good, key_of, packaged, relisted, sha, written
+
+WITHHELD = "data/withheld.json"
 
 END = good()["data/checkpoints/00000045.note"]
 BEGINNING = good()["data/checkpoints/00000001.note"]
@@ -91,4 +97,81 @@ def test_without_a_trust_list_or_a_folder_nothing_is_verified(tmp_path: Path):
 
 
 def test_every_case_has_a_number():
-    assert all(name.split(" ")[0].rstrip("abcdef").isdecimal() for name in CASES)
+    assert all(name.split(" ")[0].rstrip("abcdefg").isdecimal() for name in CASES)
+
+
+# --- time-stamps ------------------------------------------------------------------------------------------------------
+def stamped(trust: TrustList, **more: bytes) -> dict[str, bytes]:
+    return relisted(
+        good() | {"data/trust.json": trust.to_bytes()} | {f"data/{key}.tsr": one for key, one in more.items()}
+    )
+
+
+@pytest.fixture
+def with_authority() -> TrustList:
+    """A list that names an authority, so that the plan must be stamped."""
+    return TrustList(load_list().keys, (TimestampAuthority("clock", (), ""),))
+
+
+def test_a_plan_that_nobody_stamped_is_told(tmp_path: Path, with_authority: TrustList):
+    """20: the token removed."""
+    codes = verify(written(stamped(with_authority), tmp_path / "p"), with_authority).findings.codes
+
+    assert codes == {"TS_MISSING"}
+
+
+@pytest.mark.parametrize("code", ["TS_INVALID", "TS_UNTRUSTED"])
+def test_a_token_of_another_file_or_authority_is_told(
+    code: str, tmp_path: Path, with_authority: TrustList, monkeypatch: pytest.MonkeyPatch
+):
+    """18 and 19: what `attest.timestamp` refuses becomes a finding; its own tests show that it does."""
+
+    def refuse(*_: object, name: str) -> None:
+        raise Unproven(code, f"{name}: no.")
+
+    monkeypatch.setattr(signatures.timestamp, "verify", refuse)
+    codes = verify(
+        written(stamped(with_authority, preregistration=b"x"), tmp_path / "p"), with_authority
+    ).findings.codes
+
+    assert codes == {code}
+
+
+def test_bytes_that_are_no_token_are_told(tmp_path: Path, with_authority: TrustList):
+    result = verify(written(stamped(with_authority, preregistration=b"x"), tmp_path / "p"), with_authority)
+
+    assert result.findings.codes == {"TS_INVALID"}
+
+
+@pytest.mark.parametrize(("day", "codes"), [(1, set()), (3, {"TS_AFTER_FIRST_RUN"})])
+def test_a_plan_that_was_stamped_after_its_first_run_is_told(
+    day: int, codes: set[str], tmp_path: Path, with_authority: TrustList, monkeypatch: pytest.MonkeyPatch
+):
+    """17."""
+    at = datetime(2026, 1, day, 12, 0, tzinfo=UTC)
+    monkeypatch.setattr(signatures.timestamp, "verify", lambda *_, name: Stamp(at, name))
+    result = verify(written(stamped(with_authority, preregistration=b"x"), tmp_path / "p"), with_authority)
+
+    assert result.findings.codes == codes
+
+
+# --- what is held back ------------------------------------------------------------------------------------------------
+def test_a_credential_may_not_be_published(tmp_path: Path):
+    world = base()
+    world.records[RUN]["usage"]["leaks"] = {"state": "measured", "value": 1}
+
+    assert verify(written(packaged(world), tmp_path / "p"), load_list()).findings.codes == {"LEAK_PUBLISHED"}
+
+
+def test_what_is_held_back_is_named_by_its_hash(tmp_path: Path):
+    held = [path for path in good() if path.startswith(f"data/runs/{RUN}/model/")]
+    listed = [{"path": path, "size": len(good()[path]), "sha256": sha(good()[path])} for path in held]
+    document = {"schemaVersion": 1, "kind": "Withheld", "because": "a credential was found", "files": listed}
+    files = {path: data for path, data in good().items() if path not in held}
+
+    result = verify(written(relisted(files | {WITHHELD: dump(document)}), tmp_path / "one"), load_list())
+    assert result.findings.codes == set()
+    assert any("held back" in says for says in result.findings.remarks)
+
+    both = relisted(good() | {WITHHELD: dump(document)})
+    assert verify(written(both, tmp_path / "two"), load_list()).findings.codes == {"WITHHELD_INVALID"}

@@ -255,9 +255,8 @@ def _calls(run: BenchmarkRun, entry: Entry, blobs: dict[str, bytes]) -> ModelCal
     return ModelCalls("p", "model-1", [call], 1, 1, {}, [], Total(1, counters, {}), cost, ["model-1"])
 
 
-@cache
-def _base() -> World:
-    of = cohort()
+def happened(of: BenchmarkCohort) -> World:
+    """All that happened to a cohort of two tasks, two candidates and five repetitions."""
     prereg = document(of, found(of))
     prereg_sha = sha(to_bytes(prereg))
     blobs = {f"tasks/sha256/{sha(data)}": data for data in PUBLIC.values()}
@@ -464,6 +463,11 @@ def written(files: dict[str, bytes], folder: Path) -> Path:
 def base() -> World:
     """A world of one's own, in which nothing is wrong."""
     return _base().copy()
+
+
+@cache
+def _base() -> World:
+    return happened(cohort())
 
 
 @cache

@@ -1,0 +1,59 @@
+"""Cohorts of other kinds: what the analysis makes of them follows, in code that shares nothing with it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from fairtrial.audit.verify import Result
+from tests.unit.audit.world import cohort, condition, happened, packaged
+
+Checked = Callable[[dict[str, bytes]], Result]
+RATES = (
+    "pooledDifference", "worstCaseDifference", "criticalExcess", "criticalTasks", "unjudgedRate", "differentialLossP",
+    "treatmentValue",
+)  # fmt: skip
+AMOUNTS = (
+    "medianTaskRatio", "worstLeaveOneOutRatio", "perSuccessRatio", "allRunsMedianRatio", "tasksHigher", "coverage",
+    "controlValue", "pooledMedianRatio",
+)  # fmt: skip
+
+
+def rule(*conditions: dict[str, str]) -> dict[str, Any]:
+    given: dict[str, Any] = cohort().spec.as_json()["decisionRule"]
+    return given | {"minValidPerCell": 2, "conditions": list(conditions)}
+
+
+def without_roles() -> list[dict[str, Any]]:
+    candidates = cohort().spec.as_json()["candidates"]
+    return [{key: value for key, value in one.items() if key != "role"} for one in candidates]
+
+
+def test_a_pilot_without_a_rule_has_numbers_and_no_verdict(checked: Checked):
+    result = checked(packaged(happened(cohort(stage="pilot", decisionRule=None, analysis=None))))
+
+    assert (result.findings.codes, result.verdict) == (set(), "")
+
+
+def test_candidates_without_roles_are_described_and_not_compared(checked: Checked):
+    result = checked(packaged(happened(cohort(stage="pilot", decisionRule=None, candidates=without_roles()))))
+
+    assert (result.findings.codes, result.verdict) == (set(), "")
+
+
+def test_every_statistic_that_a_rule_may_name_follows(checked: Checked):
+    conditions = [condition(name.lower(), "success_rate", name, "atMost", "0.5") for name in RATES]
+    conditions += [condition(name.lower(), "accounted_tokens", name, "atMost", "2") for name in AMOUNTS]
+    conditions.append(condition("duration", "duration_ms", "difference", "atMost", "2", "upper95"))
+
+    assert checked(packaged(happened(cohort(decisionRule=rule(*conditions))))).findings.codes == set()
+
+
+@pytest.mark.parametrize("bound", ["lower95", "upper95"])
+def test_a_drawn_bound_is_followed_from_its_seed(bound: str, checked: Checked):
+    drawn = condition("pooled", "accounted_tokens", "pooledMedianRatio", "below", "1", bound)
+
+    result = checked(packaged(happened(cohort(decisionRule=rule(drawn)))))
+
+    assert result.findings.codes == set()
+    assert result.verdict in ("SUPPORTED", "NOT SUPPORTED")
