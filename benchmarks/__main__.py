@@ -11,7 +11,7 @@ from pathlib import Path
 import local_cluster
 
 RESULTS = Path(__file__).parent / "results"
-MEASUREMENTS = ("runtime", "upload", "run_latency", "model_calls", "analysis", "package")
+MEASUREMENTS = ("runtime", "upload", "run_latency", "model_calls", "analysis", "package", "verify")
 
 
 def main() -> None:

@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 from typing import Any
 
 from fairtrial.attest import canonical
@@ -12,6 +13,7 @@ from fairtrial.audit.folder import DOCUMENT_MAX, Folder
 from fairtrial.errors import Unproven
 
 _LARGE, _SMALL = 21, -6  # beyond so many digits before, or zeros after the point, ECMAScript writes an exponent
+SKEW = timedelta(seconds=60)  # between the clocks of operator, API server, nodes and authorities
 # What reading a document of another shape raises. Not more: a mistake of this program is no finding.
 _SHAPE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
 
@@ -65,6 +67,12 @@ def reading(findings: Findings, path: str) -> Iterator[None]:
         yield
     except _SHAPE as error:
         findings.add("FIELD_INVALID", path, f"Has not the fields that it must have ({type(error).__name__}: {error}).")
+
+
+def precedes(earlier: str, later: str) -> bool:
+    """Whether one time can come before another, told by clocks that may differ by a minute; ValueError for no time."""
+    begin, end = (datetime.fromisoformat(text) for text in (earlier, later))
+    return begin - end <= SKEW
 
 
 def note(refused: Unproven, path: str, findings: Findings) -> None:

@@ -91,7 +91,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "IMAGE_MISMATCH": ("altered", "A container's image is not the one that was preregistered."),
     "RECORD_DISAGREES": ("altered", "A record's outcome, code or reason is not what the ledger says."),
     "OUTCOME_MISMATCH": ("altered", "A record's outcome is not what its own parts say."),
-    "TIME_ORDER": ("inconsistent", "Times of one run, or of ledger and run, that can't have followed each other."),
+    "TIME_ORDER": ("inconsistent", "Times that can't have followed each other, even if clocks differ by a minute."),
     "EVAL_MISSING": ("unproven", "A judged run without a signed statement of the evaluator."),
     "EVAL_SUBJECT_MISMATCH": ("altered", "The evaluator's statement is about another snapshot than the record's."),
     "EVAL_RESULT_MISMATCH": ("altered", "The evaluator's statement tells another result than the record."),

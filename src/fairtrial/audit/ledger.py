@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fairtrial.attest import canonical
-from fairtrial.audit.documents import reading, value_of
+from fairtrial.audit.documents import precedes, reading, value_of
 from fairtrial.audit.findings import Findings
 from fairtrial.audit.folder import Folder
 from fairtrial.audit.preregistration import PATH as PREREGISTRATION
@@ -116,9 +116,10 @@ def _page(made: Ledger, folder: Folder, path: str, plan: Plan | None) -> None:
         made.leaves.append(canonical.to_bytes(said))
         for code, says in _shape(entry, made.size):
             findings.add(code, path, f"Entry {made.size}: {says}")
-    if made.page_ends and str(page["at"]) < made.entries[made.page_ends[-1] - 1].at:
-        findings.add("TIME_ORDER", path, "Was written before the page that it follows.")
+    before = made.page_ends[-1] if made.page_ends else 0
     made.page_ends.append(made.size)
+    if before and not precedes(made.entries[before - 1].at, str(page["at"])):
+        findings.add("TIME_ORDER", path, "Was written before the page that it follows.")
 
 
 def _shape(entry: Entry, number: int) -> Iterator[tuple[str, str]]:

@@ -17,6 +17,7 @@ from fairtrial.audit import (
     signatures,
     statements,
 )
+from fairtrial.audit.documents import precedes, reading
 from fairtrial.audit.findings import Findings
 from fairtrial.audit.folder import Folder, scan
 from fairtrial.audit.lists import MANIFEST
@@ -99,9 +100,10 @@ def _stamps(folder: Folder, trusted: TrustList, told: ledger.Ledger) -> None:
     signatures.stamp(folder, trusted, PACKAGE_TOKEN, folder.read(MANIFEST), needed=False)
     at = signatures.stamp(folder, trusted, PREREGISTRATION_TOKEN, folder.read(preregistration.PATH), needed=True)
     first = min((entry.at for entry in told.tickets.values()), default="")
-    if at is not None and first and at.strftime("%Y-%m-%dT%H:%M:%SZ") > first:
-        says = f"Stamped at {at:%Y-%m-%dT%H:%M:%SZ}; the first run was admitted at {first}."
-        folder.findings.add("TS_AFTER_FIRST_RUN", PREREGISTRATION_TOKEN, says)
+    with reading(folder.findings, PREREGISTRATION_TOKEN):
+        if at is not None and first and not precedes(at.isoformat(), first):
+            says = f"Stamped at {at:%Y-%m-%dT%H:%M:%SZ}; the first run was admitted at {first}."
+            folder.findings.add("TS_AFTER_FIRST_RUN", PREREGISTRATION_TOKEN, says)
 
 
 def load_trust(path: Path) -> TrustList:
