@@ -1,12 +1,13 @@
 """Cohorts of other kinds: what the analysis makes of them follows, in code that shares nothing with it."""
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from fairtrial.audit.verify import Result
-from tests.unit.audit.world import cohort, condition, happened, packaged
+from tests.unit.audit.world import AT, base, cohort, condition, happened, packaged
 
 Checked = Callable[[dict[str, bytes]], Result]
 RATES = (
@@ -57,3 +58,19 @@ def test_a_drawn_bound_is_followed_from_its_seed(bound: str, checked: Checked):
 
     assert result.findings.codes == set()
     assert result.verdict in ("SUPPORTED", "NOT SUPPORTED")
+
+
+def test_a_cancelled_cohort_is_accounted_for(checked: Checked):
+    world = base()
+    kept = {f"cohort-1-{number:05d}" for number in range(1, 11)} | {"cohort-1-00007-r1"}
+    world.records = {run: record for run, record in world.records.items() if run in kept}
+    world.blobs = {path: data for path, data in world.blobs.items() if path.split("/")[1] in {*kept, "sha256"}}
+    *pages, (end, last) = [(at, [one for one in page if one.get("run", "") in {*kept, ""}]) for at, page in world.pages]
+    ended = Counter(record["classification"]["outcome"] for record in world.records.values())
+    last[0]["counts"] = {"scheduled": 20, "replacements": 1, "notRun": 10, **ended}
+    cancelled = (AT.format(22, 0), [{"kind": "cancelled", "reason": "Enough."}])
+    world.pages = [*((at, page) for at, page in pages if page), cancelled, (end, last)]
+
+    result = checked(packaged(world))
+
+    assert (result.findings.codes, result.verdict) == (set(), "INCONCLUSIVE")
