@@ -14,6 +14,7 @@ PREREGISTRATION = "https://fairtrial.dev/attestation/preregistration/v1"
 PROVENANCE = "https://slsa.dev/provenance/v1"
 TEST_RESULT = "https://in-toto.io/attestation/test-result/v0.1"
 PACKAGE = "https://fairtrial.dev/attestation/package/v1"
+RELEASE = "https://fairtrial.dev/attestation/release/v1"
 SIZE_MAX = 32 * 1024 * 1024
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 

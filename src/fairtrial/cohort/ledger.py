@@ -19,9 +19,9 @@ from fairtrial.errors import InvalidInput
 
 Kind = Literal[
     "sealed", "capabilities", "ticket", "record", "replacement", "lost", "cancelled", "complete", "correction",
-    "analysis",
+    "release", "analysis",
 ]  # fmt: skip
-AFTER_COMPLETE = ("correction", "analysis")  # nothing else may follow a cohort's end
+AFTER_COMPLETE = ("correction", "release", "analysis")  # nothing else may follow a cohort's end
 CHECKPOINT_EVERY = 256  # entries
 
 
@@ -34,7 +34,9 @@ class LedgerEntry:
     run: str = ""  # ticket, record, replacement, lost: the run that it is about
     uid: str = ""  # record, replacement, lost: its UID
     index: int = 0  # its place in the schedule
-    sha256: str = ""  # sealed, capabilities, record, correction: of that document; analysis: the package's digest
+    sha256: str = (
+        ""  # sealed, capabilities, record, correction, release: of that document; analysis: the package's digest
+    )
     outcome: str = ""  # record: how the run ended; analysis: the verdict
     invalidity: str = ""
     reason: str = ""  # record: the finer reason; cancelled: why
@@ -85,6 +87,7 @@ class Ledger:
     replaces: dict[str, LedgerEntry] = field(default_factory=dict)  # the allowed decisions by the run that follows
     open: dict[str, LedgerEntry] = field(default_factory=dict)  # tickets of runs that did not end yet, in order
     capabilities: LedgerEntry | None = None
+    release: LedgerEntry | None = None  # of the hidden archives
     corrections: list[LedgerEntry] = field(default_factory=list)
     analyses: list[LedgerEntry] = field(default_factory=list)
     analysable: int = 0  # entries up to the last that is not itself an analysis: what an analysis reads
@@ -117,8 +120,8 @@ class Ledger:
         self.head = hashlib.sha256(data).hexdigest()
 
     def _add(self, entry: LedgerEntry, name: str) -> None:
-        if self.complete is None and entry.kind == "analysis":
-            raise InvalidInput(f"{name}: holds an analysis before the end.")
+        if self.complete is None and entry.kind in ("analysis", "release"):
+            raise InvalidInput(f"{name}: holds a {entry.kind} before the end.")
         if self.complete is not None and entry.kind not in (*AFTER_COMPLETE, "complete"):
             raise InvalidInput(f"{name}: holds a {entry.kind} after the end.")
         self.size = entry.number
@@ -129,7 +132,7 @@ class Ledger:
         if entry.kind == "correction":
             self.corrections.append(entry)
             return
-        if entry.kind in ("sealed", "capabilities", "complete", "cancelled"):
+        if entry.kind in ("sealed", "capabilities", "complete", "cancelled", "release"):
             if getattr(self, entry.kind) is not None:
                 raise InvalidInput(f"{name}: holds a second {entry.kind}.")
             setattr(self, entry.kind, entry)

@@ -148,6 +148,14 @@ class CohortLayout:
         """The key of the correction `number`, counted from 1 without a gap."""
         return check_key(f"{self.base}/corrections/{number:0{LEDGER_DIGITS}d}.json")
 
+    def release(self) -> str:
+        """The key of the study owner's signed statement that the hidden archives are published."""
+        return check_key(f"{self.base}/release/statement.sigstore.json")
+
+    def released(self, sha256: str) -> str:
+        """The key of a hidden archive that was published, by its digest."""
+        return check_key(f"{self.base}/release/sha256/{check_digest(sha256)}")
+
     def attached(self, name: str) -> str:
         """The key of a document that a gate names and that the analysis reads: one of `ATTACHED`."""
         return check_key(f"{self.base}/{name}")

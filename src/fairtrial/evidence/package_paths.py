@@ -19,7 +19,7 @@ SUBJECTS = (MANIFEST, BAGIT, BAG_INFO, FETCH, VERIFY)
 TAG_FILES = (*SUBJECTS, TAG_MANIFEST, STATEMENT)
 """The files outside `data/`; the time-stamp is there only if an authority was asked."""
 REPORT, REQUEST, TRUST, WITHHELD = "analysis/report.json", "analysis/request.json", "trust.json", "withheld.json"
-COMMITMENTS, CRATE = "commitments.json", "ro-crate-metadata.json"
+COMMITMENTS, CRATE, RELEASE = "commitments.json", "ro-crate-metadata.json", "release.sigstore.json"
 
 _OF_COHORT = ("ledger", "checkpoints", "corrections", "construction.json", "runtime.json")
 _PREREGISTRATION = "preregistration."
@@ -57,9 +57,11 @@ class PackageLayout:
             return check_key(f"{self.cohort_keys.base}/{path}")
         if first in ("tasks", "sealed"):
             kind, _, digest = rest.partition("/")
-            archive = self.layout.public_archive if first == "tasks" else self.layout.sealed_archive
+            archive = self.layout.public_archive if first == "tasks" else self.cohort_keys.released
             if kind == "sha256":
                 return archive(digest)
+        if path == RELEASE:
+            return self.cohort_keys.release()
         if path.startswith(_OWN):
             return None
         raise InvalidInput(f"{PAYLOAD}{path[:200]}: is no file of a package.")
@@ -78,6 +80,11 @@ def checkpoint(size: int) -> str:
 def correction(number: int) -> str:
     """The path below `data/` of the correction `number`, counted from 1."""
     return f"corrections/{number:08d}.json"
+
+
+def sealed(sha256: str) -> str:
+    """The path below `data/` of a hidden archive that was released."""
+    return f"sealed/sha256/{check_digest(sha256)}"
 
 
 def run_file(run: str, file: str) -> str:

@@ -41,8 +41,7 @@ ROLES: dict[RoleName, Role] = {
         reads=("ns/*",),
         creates=(
             "probe/*",
-            "ns/*/record.json",
-            "ns/*/record.sigstore.json",
+            "ns/*/record.*",
             "ns/*/preregistration.json",
             "ns/*/preregistration.sigstore.json",
             "ns/*/preregistration.tsr",
@@ -72,13 +71,14 @@ ROLES: dict[RoleName, Role] = {
     ),
     "author": Role("pushes tasks", reads=("tasks/*", "sealed/*"), creates=("tasks/*", "sealed/*")),
     "studyOwner": Role(
-        "signs preregistrations, attaches documents that gates name, and makes corrections",
-        reads=("ns/*", "tasks/*"),
+        "signs preregistrations, attaches documents that gates name, makes corrections, and releases hidden parts",
+        reads=("ns/*", "tasks/*", "sealed/*"),
         creates=(
             "ns/*/preregistration.study.sigstore.json",
             "ns/*/construction.json",
             "ns/*/runtime.json",
             "ns/*/corrections/*",
+            "ns/*/release/*",
         ),
         lists=_LIST,
     ),

@@ -12,6 +12,7 @@ from fairtrial.attest import statement
 from fairtrial.attest.statement import Statement
 from fairtrial.documents import EvaluationReport
 from fairtrial.evidence.layout import sha256
+from fairtrial.evidence.package_paths import sealed
 from fairtrial.evidence.record_model import Record
 
 RUN = "https://fairtrial.dev/attestation/run/v1"  # SLSA's buildType
@@ -29,6 +30,15 @@ def preregistration(data: bytes, held: JsonObject) -> Statement:
     predicate = {key: held[key] for key in ("cohort", "scheduleSha256", "constitutionSha256", "decisionRuleSha256")}
     runs = {"runs": len(held["schedule"]["entries"])}
     return Statement.of([(PREREGISTRATION_FILE, sha256(data))], statement.PREREGISTRATION, predicate | runs)
+
+
+def release(data: bytes, held: JsonObject) -> Statement:
+    """About all hidden archives that the preregistration `held`, whose stored bytes are `data`, commits to."""
+    tasks = sorted(held["resolved"]["tasks"].items())
+    archives = [{"task": name, "sealedSha256": task["sealedSha256"]} for name, task in tasks]
+    predicate = {"cohort": held["cohort"], "preregistrationSha256": sha256(data), "sealedArchives": archives}
+    digests = sorted({one["sealedSha256"] for one in archives})
+    return Statement.of([(sealed(one), one) for one in digests], statement.RELEASE, predicate)
 
 
 def provenance(record: Record, data: bytes) -> Statement:

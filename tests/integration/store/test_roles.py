@@ -124,16 +124,20 @@ def test_nobody_deletes_shortens_or_overwrites(accounts: Accounts) -> None:
     assert accounts.root.get(key) == b"written once"
 
 
-def test_sealed_parts_are_for_authors_and_the_gateway(accounts: Accounts) -> None:
-    key = LAYOUT.sealed_archive("b" * 64)
+def test_sealed_parts_are_for_those_who_make_use_and_release_them(accounts: Accounts) -> None:
+    key, released = LAYOUT.sealed_archive("b" * 64), COHORT.released("b" * 64)
     accounts.stores["author"].put(key, b"sealed")
+    accounts.stores["studyOwner"].put(released, accounts.stores["studyOwner"].get(key))
 
-    def reads(store: S3Store) -> bool:
-        with contextlib.suppress(FairtrialError):
-            return store.get(key) == b"sealed"
-        return False
+    def readers(key: str) -> set[str]:
+        found = set()
+        for name, store in accounts.stores.items():
+            with contextlib.suppress(FairtrialError):
+                found |= {name} if store.get(key) == b"sealed" else set()
+        return found
 
-    assert {name for name, store in accounts.stores.items() if reads(store)} == {"author", "gateway"}
+    assert readers(key) == {"author", "gateway", "studyOwner"}
+    assert readers(released) == {"analysis", "auditor", "operator", "studyOwner"}
 
 
 def test_the_auditor_lists_versions_and_sees_retention(accounts: Accounts) -> None:

@@ -89,8 +89,23 @@ def test_after_the_end_only_corrections_and_analyses_follow():
     assert [entry.sha256 for entry in (*made.analyses, *made.corrections)] == ["3" * 64, "2" * 64]
     with pytest.raises(InvalidInput, match="holds a ticket after the end"):
         pages(FIRST, end, [LedgerEntry("ticket", run="c-00002", index=2)])
-    with pytest.raises(InvalidInput, match="holds an analysis before the end"):
-        pages(FIRST, [analysis])
+    for kind in ("analysis", "release"):
+        with pytest.raises(InvalidInput, match=f"holds a {kind} before the end"):
+            pages(FIRST, [LedgerEntry(kind, sha256="3" * 64)])
+
+
+def test_a_release_is_told_once_and_is_something_to_analyse_again_for():
+    end = [LedgerEntry("complete", counts={"scheduled": 1})]
+    release = LedgerEntry("release", sha256="5" * 64)
+    analysis = LedgerEntry("analysis", sha256="3" * 64, outcome="SUPPORTED")
+
+    made = read("c", "uid-c", pages(FIRST, end, [analysis], [release], [analysis]))
+
+    assert made.release is not None
+    assert (made.release.sha256, made.release.number, made.analysable, made.size) == ("5" * 64, 5, 5, 6)
+    assert sorted(made.checkpoints)[-3:] == [4, 5, 6]
+    with pytest.raises(InvalidInput, match="holds a second release"):
+        pages(FIRST, end, [release], [release])
 
 
 def test_the_first_page_may_say_what_the_store_does():

@@ -4,7 +4,16 @@ import pytest
 
 from fairtrial.errors import InvalidInput
 from fairtrial.evidence.layout import Layout
-from fairtrial.evidence.package_paths import PackageLayout, checkpoint, correction, digest_of, ledger_page, own_key
+from fairtrial.evidence.package_paths import (
+    RELEASE,
+    PackageLayout,
+    checkpoint,
+    correction,
+    digest_of,
+    ledger_page,
+    own_key,
+    sealed,
+)
 
 KEYS = PackageLayout(Layout("lab"), "trials", "cohort-1", "c-uid", {"run-1": "r-uid"})
 COHORT, RUN = "lab/ns/trials/cohorts/cohort-1/c-uid", "lab/ns/trials/cohorts/cohort-1/runs/run-1/r-uid"
@@ -25,7 +34,8 @@ DIGEST = "a" * 64
         ("runs/run-1/artifacts/agent/diff.patch", f"{RUN}/artifacts/agent/diff.patch"),
         ("runs/run-1/model/1-a/exchange.ftj", f"{RUN}/model/1-a/exchange.ftj"),
         (f"tasks/sha256/{DIGEST}", f"lab/tasks/sha256/{DIGEST}"),
-        (f"sealed/sha256/{DIGEST}", f"lab/sealed/sha256/{DIGEST}"),
+        (sealed(DIGEST), KEYS.cohort_keys.released(DIGEST)),
+        (RELEASE, KEYS.cohort_keys.release()),
         ("analysis/report.json", None),
         ("trust.json", None),
         ("ro-crate-metadata.json", None),

@@ -27,6 +27,8 @@ CREATORS: list[tuple[str, set[str]]] = [
     (COHORT.checkpoint(1), {"operator"}),
     (COHORT.checkpoint_timestamp(1), {"operator"}),
     (COHORT.correction(1), {"studyOwner"}),
+    (COHORT.release(), {"studyOwner"}),
+    (COHORT.released(SHA), {"studyOwner"}),
     (COHORT.attached("runtime.json"), {"studyOwner"}),
     (COHORT.attached("construction.json"), {"studyOwner"}),
     (COHORT.package(SHA) + "report.json", {"analysis"}),
@@ -66,13 +68,17 @@ def test_a_key_is_made_by_those_whose_it_is_and_by_nobody_else(key: str, creator
         assert allowed(policy, f"user-{name}", "s3:GetObject", key)
 
 
-def test_only_authors_and_the_gateway_see_sealed_parts():
+def seeing(key: str) -> set[str]:
     policy = bucket_policy("evidence", USERS, "trials/")
-    key = LAYOUT.sealed_archive(SHA)
+    return {name for name, user in USERS.items() if allowed(policy, user, "s3:GetObject", key)}
 
-    seeing = {name for name, user in USERS.items() if allowed(policy, user, "s3:GetObject", key)}
 
-    assert seeing == {"author", "gateway"}
+def test_sealed_parts_are_seen_by_those_who_make_use_and_release_them():
+    assert seeing(LAYOUT.sealed_archive(SHA)) == {"author", "gateway", "studyOwner"}
+
+
+def test_what_was_released_is_seen_by_all_who_read_evidence():
+    assert {"analysis", "auditor", "operator"} <= seeing(COHORT.released(SHA))
 
 
 def test_nobody_may_delete_or_change_rules_and_nothing_is_outside_the_prefix():

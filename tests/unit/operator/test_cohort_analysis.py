@@ -248,7 +248,7 @@ def test_corrections_go_into_the_ledger_before_what_is_analysed_is_fixed() -> No
     made = LedgerEntry("correction", run="cohort-1-00001", sha256="7" * 64)
 
     world.ask("corrected")
-    first = world.step(corrections=[made])
+    first = world.step(later=[made])
     world.rest()
 
     assert isinstance(first.action, Append)

@@ -466,7 +466,22 @@ def test_corrections_that_the_ledger_has_not_heard_of_are_found_by_their_numbers
     ledger = Ledger("cohort-1", COHORT_UID)
     ledger.corrections.append(LedgerEntry("correction", sha256=hashlib.sha256(b"known").hexdigest()))
 
-    found = world.observer._corrections(cohort, ledger)
+    found = world.observer._later(cohort, ledger)
 
     assert [one.sha256 for one in found] == [hashlib.sha256(data).hexdigest() for data in (b"not even JSON", b"{}")]
     assert {one.run for one in found} == {""}
+
+
+def test_a_release_is_found_until_the_ledger_knows_of_one() -> None:
+    world, cohort = World(), make_cohort(seal=True)
+    keys, ledger = world.observer.keys_of(cohort), Ledger("cohort-1", COHORT_UID)
+    assert world.observer._later(cohort, ledger) == []
+    world.store.put(keys.correction(1), b"{}")
+    world.store.put(keys.release(), b"whatever it is")
+
+    found = world.observer._later(cohort, ledger)
+
+    assert [one.kind for one in found] == ["correction", "release"]
+    assert found[1] == LedgerEntry("release", sha256=hashlib.sha256(b"whatever it is").hexdigest())
+    ledger.release = found[1]
+    assert [one.kind for one in world.observer._later(cohort, ledger)] == ["correction"]

@@ -1,11 +1,11 @@
 """From complete to analysed. Pure; one step at a time, as all of a cohort's life is:
 
-    ledger: corrections made since → status: what is asked, of how many entries → Job created → Job ended →
-    ledger: analysis → status: analysed
+    ledger: corrections and a release made since → status: what is asked, of how many entries → Job created →
+    Job ended → ledger: analysis → status: analysed
 
 What is analysed is fixed in the status before the Job exists: entries of the ledger up to the last one that is not
 itself an analysis. So every attempt, a retry of the Job or a request a year later, reads the same and makes the same
-package, until a correction changes what there is to read.
+package, until a correction or a release changes what there is to read.
 """
 
 import hashlib
@@ -79,8 +79,8 @@ def decide_analysis(cohort: BenchmarkCohort, seen: CohortSeen, now: datetime) ->
         return _write_or(cohort, draft.say(ANALYSED, "False", *why), CohortDecision(retry=True))
     asked = cohort.status.analysis
     if asked is None or asked.request != request:
-        if seen.corrections:
-            return CohortDecision(Append(list(seen.corrections)))
+        if seen.later:
+            return CohortDecision(Append(list(seen.later)))
         return _begin(cohort, seen, draft, request)
     if seen.job is None:
         return _create(cohort, seen, draft, asked)

@@ -1,6 +1,7 @@
 """Gathers what a decision about a cohort looks at: the caches, its ledger, and what became of runs that are gone."""
 
 import asyncio
+import contextlib
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -137,13 +138,23 @@ class CohortObserver:
         if ledger is None or not decide_analysis.begins(cohort):
             return seen
         try:
-            return replace(seen, corrections=await asyncio.to_thread(self._corrections, cohort, ledger))
+            return replace(seen, later=await asyncio.to_thread(self._later, cohort, ledger))
         except FairtrialError as error:
             STORE_ERRORS.labels(error.reason).inc()
             return replace(seen, ledger=None, ledger_trouble=Trouble(Reason.STORE_UNAVAILABLE, str(error)))
 
+    def _later(self, cohort: BenchmarkCohort, ledger: Ledger) -> list[LedgerEntry]:
+        """What people made since the ledger last heard of them, whatever it is: analysis and verifier judge it."""
+        return [*self._corrections(cohort, ledger), *self._release(cohort, ledger)]
+
+    def _release(self, cohort: BenchmarkCohort, ledger: Ledger) -> Iterator[LedgerEntry]:
+        if ledger.release is not None:
+            return
+        with contextlib.suppress(NotStored):
+            data = self._store.get(self.keys_of(cohort).release(), limit=PAGE_LIMIT)
+            yield LedgerEntry("release", sha256=sha256(data))
+
     def _corrections(self, cohort: BenchmarkCohort, ledger: Ledger) -> list[LedgerEntry]:
-        """What people corrected since the ledger last heard of it, whatever it is: the analysis judges it."""
         keys, found = self.keys_of(cohort), list[LedgerEntry]()
         while True:
             try:

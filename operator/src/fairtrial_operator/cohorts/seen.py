@@ -56,7 +56,7 @@ class CohortSeen:
     analysis: AnalysisSettings | None = None  # None where this installation analyses nothing
     job: Object | None = None  # that analyses a complete cohort, as its status names it
     job_pods: Sequence[Object] = ()
-    corrections: Sequence[LedgerEntry] = ()  # that lie in the store and are not in the ledger yet
+    later: Sequence[LedgerEntry] = ()  # what people made since: corrections and a release that the ledger has not
     status_due: bool = True  # whether counts alone are worth a write now
     status_due_after: float = 0.0
     batch: int = 32
