@@ -192,6 +192,7 @@ def test_an_image_that_does_not_come_is_told_and_can_be_asked_for_again(
     world: World, jobs: Callable[[str], list[dict[str, Any]]]
 ) -> None:
     spec = cohort_of(world, "nowhere", stage="pilot", repetitions=1)
+    del spec["spec"]["decisionRule"]  # it asks for five repetitions
     spec["spec"]["analysis"]["image"] = NO_SUCH_IMAGE
     cohorts.carried_out(world.kubectl, spec, timeout_seconds=300)
 
