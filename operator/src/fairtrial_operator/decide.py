@@ -79,6 +79,9 @@ def _decide_acceptance(run: BenchmarkRun, seen: Seen, now: datetime) -> Decision
 
 def _refuse(run: BenchmarkRun, seen: Seen, refusal: accept.Refusal, now: datetime) -> Decision:
     """Say why, and what to do. Whoever does it is noticed by the watches; the timer is insurance."""
+    if refusal.passing and run.spec.cancel is None:
+        # Nothing is wrong with a pod that a predecessor made: what it rests on is only not known again yet.
+        return Decision(again_after=SOON_SECONDS)
     if seen.agent is not None and pods.held_back(seen.agent):
         # It was created just before the operator died, and what it was built from is gone.
         return Decision(ReleasePod(seen.agent))
@@ -90,8 +93,6 @@ def _refuse(run: BenchmarkRun, seen: Seen, refusal: accept.Refusal, now: datetim
         draft.say(ACCEPTED, "False", Reason.CANCELLED, message)
         draft.set(outcome="cancelled", cause="human_abort", reason="cancelled", message=message)
         return write_or(run, draft, _let_go(seen))
-    if refusal.passing:
-        return Decision(again_after=SOON_SECONDS)
     draft.say(ACCEPTED, "False", refusal.reason, refusal.message)
     return write_or(run, draft, Decision(again_after=LOOK_AGAIN_SECONDS))
 

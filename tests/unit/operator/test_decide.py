@@ -219,6 +219,17 @@ def test_no_pod_is_made_before_the_policies_are_there(at: Any) -> None:
     assert decision.again_after == 1
 
 
+def test_a_pod_whose_run_can_not_be_accepted_yet_is_left_alone(at: Any) -> None:
+    """An operator that died after it had made the pod; its successor does not yet know what the run rests on."""
+    soon = NamespaceView("trials", at.seen().references.namespace.labels, True, False)
+    unknown = replace(at.seen().references, namespace=soon)
+
+    decision = decide(make_run(), at.seen(agent=at.pod(), references=unknown), at.NOON)
+
+    assert decision.action is None
+    assert decision.again_after is not None
+
+
 def test_a_candidate_that_does_not_fit_into_a_pod_is_refused_at_once(at: Any) -> None:
     task = make_task(steps=[{"name": f"s{n}", "prompt": "x" * 32000, "wallSeconds": 60} for n in range(8)])
 
