@@ -59,9 +59,8 @@ def decide_evaluator(run: BenchmarkRun, seen: Seen, now: datetime) -> Decision:
 def _without_pod(run: BenchmarkRun, seen: Seen, now: datetime) -> Decision:
     draft = Draft(run, now)
     if run.status.evaluator_pod is not None:
-        known = run.status.evaluator_pod.facts
-        disruption = known.disruption if known is not None else None
-        return _over(run, seen, now, pods.gone(ours=is_cancelled(run), disruption=disruption))
+        last = run.status.evaluator_pod.facts
+        return _over(run, seen, now, pods.gone(ours=is_cancelled(run), last=last))
     if is_cancelled(run):
         return Decision(WriteStatus(draft.say(EVALUATED, "False", Reason.CANCELLED).done()))
     if run.spec.suspend:

@@ -159,17 +159,14 @@ def facts(
     )
 
 
-def gone(*, ours: bool, disruption: str | None = None) -> PodFacts:
+def gone(*, ours: bool, last: PodFacts | None = None) -> PodFacts:
     """The facts of a pod whose object vanished before its end was read: nothing held it, or somebody took the finalizer
-    off by force. `disruption` is why the cluster was taking it away when it was last seen.
+    off by force. `last` is what was written down while the cluster was taking it away.
     """
-    return PodFacts(
-        phase="Gone",
-        reason="PodGone",
-        message="The pod's object was removed before its end could be read.",
-        deletion_requested=not ours,
-        disruption=disruption,
-    )
+    known = last or PodFacts(phase="Gone")
+    message = "The pod's object was removed before its end could be read."
+    update = {"phase": "Gone", "reason": "PodGone", "message": message, "deletion_requested": not ours}
+    return known.model_copy(update=update)
 
 
 def when(text: Any) -> datetime:

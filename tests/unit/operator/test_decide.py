@@ -543,6 +543,7 @@ def test_who_takes_an_evaluator_away_is_known_even_if_its_object_goes_before_its
 
     facts = run.status.evaluator_pod.facts
     assert (facts.phase, facts.disruption) == ("Gone", "EvictionByEvictionAPI")
+    assert "checks" in facts.containers  # as written before: a map that is emptied can't be merged into the status
     action = decide(run, at.seen(agent_report=at.PRESENT), at.NOON).action
     assert isinstance(action, StoreRecord)
     assert load_record(action.data).classification.reason == "evaluator_node_drained"
