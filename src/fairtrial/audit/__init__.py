@@ -4,5 +4,6 @@ Standard library and `cryptography`, no network, nothing of the package is execu
 `verify` calls one module after the other: `files` (the world is closed, every byte as listed), `signatures` and
 `stamps` (who said it, when), `preregistration` and `schedule` (what was planned), `ledger` and `checkpoints` (what
 happened, in which order), `flow` (everything planned is accounted for), `records`, `evaluations` and `corrections`
-(each run), `numbers` (every number again). What is found is a code of `findings`; all of it is told.
+(each run), `release` (what was hidden and later published), `numbers` (every number again). What is found is a code of
+`findings`; all of it is told.
 """

@@ -27,6 +27,7 @@ _KNOWN = re.compile(
     | (ledger|corrections)/[0-9]{8}\.json | checkpoints/[0-9]{8}\.note(\.tsr)?
     | runs/[^/]+/(record\.json|(record|evaluation)\.sigstore\.json|artifacts/.+|(model|tool)/[^/]+/[^/]+)
     | (tasks|sealed)/sha256/[0-9a-f]{64} | (commitments|withheld|trust|ro-crate-metadata)\.json
+    | release\.sigstore\.json
     | analysis/(request\.json|report\.json|report\.html|runs\.csv|runs\.parquet)""",
     re.VERBOSE,
 )

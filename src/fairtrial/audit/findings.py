@@ -67,7 +67,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "LEDGER_ROOT_MISMATCH": ("altered", "The entries do not make the root that a signed checkpoint names."),
     "LEDGER_TRUNCATED": ("altered", "A checkpoint, or the analysis, knows more entries than the ledger has."),
     "LEDGER_FORK": ("altered", "Your own checkpoint and this ledger tell two histories."),
-    "LEDGER_SUBJECT_MISSING": ("altered", "The ledger names a record or a correction that is not in the package."),
+    "LEDGER_SUBJECT_MISSING": ("altered", "The ledger names a record, correction or release that is not there."),
     "CHECKPOINT_MISSING": ("unproven", "The end of the ledger is under no signed checkpoint."),
     "CHECKPOINT_FOREIGN": ("altered", "A checkpoint of another ledger, or under another size than its name says."),
     "NOTE_INVALID": ("malformed", "A checkpoint that is not a signed note."),
@@ -108,6 +108,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "CORRECTION_MISSING": ("altered", "A correction takes the place of one that is not there."),
     "CORRECTION_CHANGES": ("altered", "A correction of what can't be corrected, or of what the record never said."),
     "CORRECTION_NOT_IN_LEDGER": ("altered", "A correction that the ledger does not name."),
+    "RELEASE_NOT_IN_LEDGER": ("altered", "A release, or a hidden archive, that the ledger does not tell of."),
     # --- analysis ---
     "WITHHELD_INVALID": ("inconsistent", "Something is called withheld that is there, or that no record names."),
     "LEAK_PUBLISHED": ("inconsistent", "A run whose model calls hold a credential is published with them."),

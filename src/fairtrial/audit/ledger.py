@@ -26,11 +26,12 @@ _KINDS: dict[str, tuple[set[str], set[str]]] = {
     "cancelled": ({"reason"}, set()),
     "complete": ({"counts"}, set()),
     "correction": ({"sha256"}, {"run", "uid", "index", "reason", "why", "outcome"}),
+    "release": ({"sha256"}, set()),
     "analysis": ({"sha256", "outcome"}, set()),
 }
 _PAGE = {"cohort", "uid", "at", "previousSha256", "entries", "schemaVersion"}
 _NUMBERS = {"number", "index"}
-AFTER_COMPLETE = ("correction", "analysis")
+AFTER_COMPLETE = ("correction", "release", "analysis")
 _OBJECTS = {"counts", "found"}
 CHECKPOINT_EVERY = 256  # entries
 
@@ -61,7 +62,7 @@ class Ledger:
     lost: dict[str, Entry] = field(default_factory=dict)
     decisions: dict[str, Entry] = field(default_factory=dict)
     granted: dict[str, Entry] = field(default_factory=dict)  # by the run that takes the place
-    once: dict[str, Entry] = field(default_factory=dict)  # sealed, cancelled, complete
+    once: dict[str, Entry] = field(default_factory=dict)  # sealed, capabilities, cancelled, complete, release
     corrections: list[Entry] = field(default_factory=list)
     page_ends: list[int] = field(default_factory=list)  # the ledger's size after each page
 
@@ -143,7 +144,7 @@ def _place(made: Ledger, entry: Entry, plan: Plan | None, findings: Findings) ->
     run = str(entry["run"])
     for says in _impossible(made, entry, run, plan):
         findings.add("LEDGER_ORDER", entry.path, f"Entry {entry.number}: {says}")
-    if entry.kind in ("sealed", "capabilities", "cancelled", "complete"):
+    if entry.kind in ("sealed", "capabilities", "cancelled", "complete", "release"):
         if entry.kind in made.once:
             findings.add("LEDGER_INVALID", entry.path, f"Entry {entry.number}: is the second {entry.kind}.")
         made.once.setdefault(entry.kind, entry)
@@ -168,8 +169,8 @@ def _impossible(made: Ledger, entry: Entry, run: str, plan: Plan | None) -> Iter
         yield "what seals the cohort, and nothing else, is the first."
     if "complete" in made.once and entry.kind not in AFTER_COMPLETE:
         yield f"a {entry.kind} after the cohort was complete."
-    if "complete" not in made.once and entry.kind == "analysis":
-        yield "an analysis before the cohort was complete."
+    if "complete" not in made.once and entry.kind in ("analysis", "release"):
+        yield f"a {entry.kind} before the cohort was complete."
     if entry.kind == "ticket" and "cancelled" in made.once:
         yield "a run is admitted after the cohort was cancelled."
     if entry.kind == "ticket" and run not in made.granted and plan:

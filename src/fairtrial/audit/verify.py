@@ -14,6 +14,7 @@ from fairtrial.audit import (
     papers,
     preregistration,
     records,
+    release,
     signatures,
     statements,
 )
@@ -77,6 +78,7 @@ def _planned(
     """What can be checked once there is a plan; the verdict, computed again."""
     papers.bag_info(folder, plan)
     papers.archives(folder, listed, plan)
+    release.check(folder, listed, trusted, plan, told)
     checkpoints.check(folder, plan, told, trusted, checkpoint)
     held = records.read(folder, told)
     places = flow.placed(plan, told)

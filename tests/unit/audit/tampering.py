@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from fairtrial.attest import merkle, note, statement
@@ -16,6 +17,7 @@ from tests.unit.audit.world import (
     AT,
     INVALID,
     KEYS,
+    TASKS,
     World,
     base,
     evaluation_of,
@@ -463,14 +465,95 @@ def _() -> Files:
     return packaged(world)
 
 
-@case("33 a hidden archive that is not the one committed to", "COMMITMENT_MISMATCH")
+@case("33 a hidden archive that is not the one committed to", "COMMITMENT_MISMATCH", "RELEASE_NOT_IN_LEDGER")
 def _() -> Files:
     return relisted(good() | {f"data/sealed/sha256/{sha(b'task-1')}": b"task-1 made easier"})
 
 
-@case("33b a hidden archive released as committed")
+@case("33b a hidden archive without a release", "RELEASE_NOT_IN_LEDGER")
 def _() -> Files:
     return relisted(good() | {f"data/sealed/sha256/{sha(b'task-1')}": b"task-1"})
+
+
+def released(
+    change: Callable[[Statement], Statement] = lambda said: said, role: str = "studyOwner", **entry: Any
+) -> World:
+    """A world whose study owner published the hidden archives after its end, once the ledger had been told."""
+    world = base()
+    said = statements.release(dump(world.preregistration), world.preregistration)
+    data = sign.statement(change(said), world.keys[role])
+    world.pages.append((AT.format(23, 59), [{"kind": "release", "sha256": sha(data)} | entry]))
+    world.blobs |= {"release.sigstore.json": data}
+    world.blobs |= {f"sealed/sha256/{sha(name.encode())}": name.encode() for name in TASKS}
+    return world
+
+
+def saying(**predicate: Any) -> Callable[[Statement], Statement]:
+    return lambda said: replace(said, predicate=said.predicate | predicate)
+
+
+@case("33c hidden archives released as committed, by the study owner")
+def _() -> Files:
+    return packaged(released())
+
+
+@case("33d a released archive made easier", "COMMITMENT_MISMATCH", "HASH_MISMATCH")
+def _() -> Files:
+    return packaged(released()) | {f"data/sealed/sha256/{sha(b'task-1')}": b"task-1 made easier"}
+
+
+@case("33e and the lists made to fit", "COMMITMENT_MISMATCH")
+def _() -> Files:
+    return relisted(packaged(released()) | {f"data/sealed/sha256/{sha(b'task-1')}": b"task-1 made easier"}, released())
+
+
+@case("33f a release of one task alone", "COMMITMENT_MISMATCH", "FILE_MISSING")
+def _() -> Files:
+    world = released(lambda said: replace(said, subjects=said.subjects[:1]))
+    del world.blobs[f"sealed/sha256/{max(sha(name.encode()) for name in TASKS)}"]
+    return packaged(world)
+
+
+@case("33g a release that swaps the archives of two tasks", "COMMITMENT_MISMATCH")
+def _() -> Files:
+    pairs = zip(TASKS, reversed(TASKS), strict=True)
+    return packaged(released(saying(sealedArchives=[{"task": a, "sealedSha256": sha(b.encode())} for a, b in pairs])))
+
+
+@case("33h a release by the operator", "SIG_WRONG_ROLE")
+def _() -> Files:
+    return packaged(released(role="operator"))
+
+
+@case("33i a release of another preregistration", "COHORT_MISMATCH")
+def _() -> Files:
+    return packaged(released(saying(preregistrationSha256="0" * 64)))
+
+
+@case("33j another release than the ledger names", "RELEASE_NOT_IN_LEDGER")
+def _() -> Files:
+    return packaged(released(sha256="0" * 64))
+
+
+@case("33k a release taken back", "LEDGER_SUBJECT_MISSING")
+def _() -> Files:
+    world = released()
+    del world.blobs["release.sigstore.json"]
+    return packaged(world)
+
+
+@case("33l a release before the end", "LEDGER_ORDER", "REPORT_NOT_RECOMPUTABLE", "REQUEST_MISMATCH")
+def _() -> Files:
+    world = released()
+    world.pages[-2:] = reversed(world.pages[-2:])
+    return packaged(world)
+
+
+@case("33m a second release", "LEDGER_INVALID", "REPORT_NOT_RECOMPUTABLE", "REQUEST_MISMATCH")
+def _() -> Files:
+    world = released()
+    world.pages.append(world.pages[-1])
+    return packaged(world)
 
 
 @case("34 a check left out of one evaluation", "TEST_SET_MISMATCH")
