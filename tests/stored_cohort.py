@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from fairtrial_analysis.examples import Came, Example, Story, example, usual
+from fairtrial_analysis.examples import Came, Example, Story, archive_of, example, usual
 
 from fairtrial import documents
 from fairtrial.attest import note
@@ -116,6 +116,26 @@ def copy(made: Stored, to: ObjectStore) -> None:
     """Put every object of the store in memory into another one, under the same keys."""
     for key in made.store.keys(""):
         to.put(key, made.store.get(key))
+
+
+def hide(made: Stored) -> list[str]:
+    """Put the hidden archives of its tasks into the store; their digests."""
+    hidden = [archive_of(task.name, "sealed") for task in made.example.cohort.spec.tasks]
+    for data in hidden:
+        made.store.put(made.example.layout.sealed_archive(sha256(data)), data)
+    return sorted(map(sha256, hidden))
+
+
+def tell_of_release(made: Stored, store: ObjectStore) -> int:
+    """What the operator does once the statement of a release lies in `store`; how many entries the ledger has then."""
+    here, ledger = made.example.layout.cohort(*made.example.address), made.ledger
+    entry = ledgers.LedgerEntry("release", sha256=sha256(store.get(here.release())))
+    page = ledger.page([entry], "2026-03-01T12:00:00Z").to_bytes()
+    store.put(here.ledger_page(ledger.size + 1), page)
+    ledger.take(page)
+    said = Checkpoint(note.origin(*made.example.address), ledger.size, ledger.tree.root())
+    storing.keep_checkpoint(store, here.checkpoint(ledger.size), said, made.keys.operator)
+    return ledger.size
 
 
 def _with_files(came: Came, place: tuple[int, str, int, int], contents: dict[str, bytes], change: Change) -> Came:

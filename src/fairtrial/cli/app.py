@@ -176,6 +176,41 @@ def sign(
 
 
 @app.command()
+def release(
+    cohort: Annotated[str, typer.Argument(help="Name of a complete BenchmarkCohort.", metavar="COHORT")],
+    key: Annotated[
+        str, typer.Option(metavar="FILE|URI", help="The study owner's key: a PEM file, hsm:…, awskms:…")
+    ] = "",
+    trust: Annotated[
+        Path | None,
+        typer.Option(metavar="TRUST.json", help="Refuse a key to which this trust list gives no right to release."),
+    ] = None,
+    namespace: Namespace = "default",
+    context: Context = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Check and show what would be published, and publish nothing.")
+    ] = False,
+    pin: Annotated[
+        str, typer.Option(envvar="FAIRTRIAL_SIGNING_PIN", help="A hardware module's PIN; better in the variable.")
+    ] = "",
+) -> None:
+    """Publish what was hidden from agents, as the study owner: hidden tests and reference solutions of all tasks.
+
+    Every archive is checked against the digest that was preregistered, copied to where auditors may read, and named in
+    one signed statement. It can't be taken back. The next analysis tells the ledger and makes a package that holds the
+    archives; packages made before stay as they are. The store is the one that FAIRTRIAL_S3_ENDPOINT and its companions
+    name.
+    """
+    from fairtrial.audit.verify import load_trust
+    from fairtrial.cli.release import key_of, run
+
+    trusted = load_trust(trust) if trust is not None else None
+    signer = None if dry_run else key_of(key, pin, trusted)
+    for line in run(cohort, signer, namespace, context):
+        typer.echo(line)
+
+
+@app.command()
 def correct(  # noqa: PLR0913, PLR0917 — options of a command line
     cohort: Annotated[str, typer.Argument(help="Name of a complete BenchmarkCohort.", metavar="COHORT")],
     reason: Annotated[str, typer.Option(help=f"Why, as a code: {', '.join(CORRECTION_REASONS)}.")],

@@ -17,6 +17,8 @@ from fairtrial_analysis.package.gather import PackageRefused
 from fairtrial_analysis.package.publish import publish
 
 from fairtrial.attest import dsse, trust
+from fairtrial.cli.book import Book
+from fairtrial.cli.release import release
 from fairtrial.errors import Conflict
 from fairtrial.evidence import package_paths as paths
 from fairtrial.evidence.layout import sha256
@@ -102,6 +104,47 @@ def test_hidden_parts_are_commitments(made: Stored, package: Package) -> None:
         {"task": task.name, "sealedSha256": task.sealed_sha256} for task in made.example.cohort.spec.tasks
     ]
     assert not any("sealed/" in path for path in lines(package))
+
+
+def test_released_parts_are_in_what_is_made_from_the_ledger_that_tells_of_them_and_in_nothing_made_before() -> None:
+    made = stored_cohort.make(tasks=2)
+    before = build(made)
+    hidden = stored_cohort.hide(made)
+    namespace, name, uid = made.example.address
+    sealed = sha256(made.store.get(made.example.layout.cohort(*made.example.address).preregistration()))
+    list(release(Book(made.store, made.example.layout, namespace, name, uid, sealed), made.keys.study_owner))
+
+    size = stored_cohort.tell_of_release(made, made.store)
+
+    where, trusted = (made.example.layout, BUCKET), made.keys.trust.to_bytes()
+    again = packaged(made.store, where, made.example.address, Settings(made.example.size), trust=trusted)[1]
+    after = packaged(made.store, where, made.example.address, Settings(size), trust=trusted)[1]
+    assert (again.digest, again.digests) == (before.digest, before.digests)
+    added = {path.removeprefix("data/") for path in set(lines(after)) - set(lines(before))}
+    ledger = {f"ledger/{size:08d}.json", f"checkpoints/{size:08d}.note"}
+    assert added == {paths.RELEASE, *map(paths.sealed, hidden)} | ledger
+    fetched = dict(line.decode().strip().split(" ")[::2][::-1] for line in after.fetch())
+    for path in (paths.RELEASE, *map(paths.sealed, hidden)):
+        key = fetched[f"data/{path}"].removeprefix(f"s3://{BUCKET}/")
+        assert "/release/" in key
+        assert sha256(made.store.get(key)) == lines(after)[f"data/{path}"]
+
+
+@pytest.mark.parametrize("gone", ["statement", "archive", "other"])
+def test_a_release_that_the_ledger_names_and_that_is_not_all_there_is_refused(gone: str) -> None:
+    made = stored_cohort.make(tasks=1)
+    here, digests = made.example.layout.cohort(*made.example.address), stored_cohort.hide(made)
+    made.store.put(here.release(), b"a statement")
+    size = stored_cohort.tell_of_release(made, made.store)
+    if gone != "archive":
+        made.store.put(here.released(digests[0]), b"archive")
+        del made.store.objects[here.release()]
+    if gone == "other":
+        made.store._digests.pop(here.release())
+        made.store.put(here.release(), b"another statement")
+
+    with pytest.raises(PackageRefused, match="fairtrial release"):
+        packaged(made.store, (made.example.layout, BUCKET), made.example.address, Settings(size))
 
 
 def test_the_metadata_for_people_refers_to_what_is_there_and_holds_no_date_but_the_ledgers(package: Package) -> None:

@@ -90,7 +90,7 @@ def gather(noting: Noting, shelf: Shelf, preregistration: dict[str, Any], *, wit
             f"A provider's credential was found, or not looked for, in files of {len(flagged)} runs: {_some(flagged)}.",
             next_move="Renew the credential, set analysis.withhold in the chart's values, and analyse again.",
         )
-    listing.add(*files.values(), *_archives(shelf, preregistration))
+    listing.add(*files.values(), *_archives(shelf, preregistration), *_released(shelf, noting, preregistration))
     return Gathered(listing, tuple(sorted(withheld)))
 
 
@@ -116,8 +116,7 @@ def _run(shelf: Shelf, noting: Noting, run: str) -> tuple[RunFiles, Packed]:
 
 def _archives(shelf: Shelf, preregistration: dict[str, Any]) -> Iterator[File]:
     """The tasks' public archives, which are known by their digests."""
-    tasks = documents.from_json(dict[str, dict[str, Any]], preregistration["resolved"]["tasks"], "resolved.tasks")
-    for digest in sorted({str(task["publicSha256"]) for task in tasks.values()}):
+    for digest in _digests(preregistration, "publicSha256"):
         path = f"tasks/sha256/{digest}"
         size = shelf.size(path)
         if size is None:
@@ -126,6 +125,29 @@ def _archives(shelf: Shelf, preregistration: dict[str, Any]) -> Iterator[File]:
                 next_move="Push that version of the task again: fairtrial task push.",
             )
         yield File(path, size, digest)
+
+
+def _released(shelf: Shelf, noting: Noting, preregistration: dict[str, Any]) -> Iterator[File]:
+    """The hidden archives and the statement about them, if the ledger, as far as it was read, tells of a release."""
+    named = noting.ledger.release
+    if named is None:
+        return
+    again = "Run again what the study owner ran: fairtrial release."
+    said = shelf.read(paths.RELEASE)
+    if said is None or (made := File.of(paths.RELEASE, said)).sha256 != named.sha256:
+        raise PackageRefused(f"The release {named.sha256} that the ledger names is not in the store.", next_move=again)
+    yield made
+    for digest in _digests(preregistration, "sealedSha256"):
+        size = shelf.size(paths.sealed(digest))
+        if size is None:
+            raise PackageRefused(f"The hidden archive {digest} was released and is not there.", next_move=again)
+        yield File(paths.sealed(digest), size, digest)
+
+
+def _digests(preregistration: dict[str, Any], field: str) -> list[str]:
+    """The digests of the tasks' archives of one kind, sorted."""
+    tasks = documents.from_json(dict[str, dict[str, Any]], preregistration["resolved"]["tasks"], "resolved.tasks")
+    return sorted({str(task[field]) for task in tasks.values()})
 
 
 def _some(names: list[str]) -> str:
