@@ -118,12 +118,17 @@ def copy(made: Stored, to: ObjectStore) -> None:
         to.put(key, made.store.get(key))
 
 
+def hidden(made: Stored) -> dict[str, bytes]:
+    """The hidden archives of its tasks, by digest."""
+    found = [archive_of(task.name, "sealed") for task in made.example.cohort.spec.tasks]
+    return {sha256(data): data for data in found}
+
+
 def hide(made: Stored) -> list[str]:
     """Put the hidden archives of its tasks into the store; their digests."""
-    hidden = [archive_of(task.name, "sealed") for task in made.example.cohort.spec.tasks]
-    for data in hidden:
-        made.store.put(made.example.layout.sealed_archive(sha256(data)), data)
-    return sorted(map(sha256, hidden))
+    for digest, data in hidden(made).items():
+        made.store.put(made.example.layout.sealed_archive(digest), data)
+    return sorted(hidden(made))
 
 
 def tell_of_release(made: Stored, store: ObjectStore) -> int:
