@@ -12,6 +12,7 @@ from fairtrial_analysis.report.amounts import amounts
 from fairtrial_analysis.report.circumstances import comparability, covariates, order
 from fairtrial_analysis.report.data import Data
 from fairtrial_analysis.report.flow import failed_runs, failures, flow, lost_runs, missing, sensitivity
+from fairtrial_analysis.report.leaderboard import leaderboard
 from fairtrial_analysis.report.model import Absent, Cohort, Design, Provenance, Report, Run
 from fairtrial_analysis.report.numbers import plain
 from fairtrial_analysis.report.reliability import reliability
@@ -54,6 +55,7 @@ def compute(loaded: Loaded, made: Made, conventions: Conventions = CONVENTIONS) 
         planned=told.planned(data),
         flow=flow(data),
         success=of_success,
+        leaderboard=leaderboard(data, of_success),
         amounts=of_amounts,
         rates=rates(data),
         reliability=reliability(data),

@@ -52,6 +52,41 @@ class GroupSuccess:
     rates: list[Number]
 
 
+# --- ranks ------------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Standing:
+    """One candidate on the leaderboard."""
+
+    arm: str
+    rate: Number  # of its valid runs, as in Success.rates
+    score: Number  # what ranks go by: the mean over the tasks that all ranked candidates have
+    rank: Number  # its interval: the ranks that it may have
+    tied_with: list[str]  # candidates that it is not told apart from, in the order of Design.arms
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two candidates over the same tasks: `arm` minus `against`. The interval is of this pair alone, not adjusted."""
+
+    arm: str
+    against: str
+    difference: Number
+    p: Number
+    adjusted: Number
+    apart: bool
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """Candidates by rank, those without one last. Secondary: no verdict rests on it."""
+
+    standings: list[Standing]
+    pairs: list[Pair]  # all there are: Holm's family
+    tasks: list[str]  # in which every candidate that has a valid run has one
+    left_out: list[str]
+    smallest: Number  # the smallest difference that the design could tell apart, at best
+
+
 # --- amounts ----------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class ArmAmount:

@@ -26,7 +26,7 @@ from fairtrial_analysis.report.accounts import (
     Runtime,
     Sensitivity,
 )
-from fairtrial_analysis.report.measured import Amount, ArmRates, Reliability, Success
+from fairtrial_analysis.report.measured import Amount, ArmRates, Leaderboard, Reliability, Success
 from fairtrial_analysis.report.values import Exact, Interval, Number, Real
 
 Verdict = Literal["SUPPORTED", "NOT SUPPORTED", "INCONCLUSIVE"]
@@ -238,6 +238,7 @@ class Report:
     planned: list[Planned]
     flow: list[Flow]  # all, then by arm
     success: Success
+    leaderboard: Leaderboard
     amounts: list[Amount]
     rates: list[ArmRates]
     reliability: list[Reliability]

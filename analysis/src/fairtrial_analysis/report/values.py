@@ -33,7 +33,8 @@ METHODS: dict[str, str] = {
     "sum": "The sum, exactly; missing as soon as one value is.",
     "per_success": "The sum over valid runs divided by the number of passed runs, exactly.",
     "difference_of_shares": "The treatment's share minus the control's, exactly; the interval is Newcombe's.",
-    "mean_of_task_differences": "The mean over tasks of treatment minus control, exactly; the interval is Student's.",
+    "mean_of_task_differences": "The mean over tasks of treatment minus control, or of `arm` minus `against`, exactly; "
+    "the interval is Student's.",
     "wider_interval": "As mean_of_task_differences; the interval is the hull of Student's and Newcombe's.",
     "mantel_haenszel": "Sum of w(t - c) over sum of w with w = n·m/(n + m), over tasks, exactly.",
     "probability_of_superiority": "P(p > q), p ~ Beta(1 + c, 1 + n - c), q alike of the control, exactly.",
@@ -60,6 +61,10 @@ METHODS: dict[str, str] = {
     "tipping_point": "How few runs without a judgement, turned from for to against, leave no advantage.",
     "fisher_exact": "Fisher's two-sided p of both arms having lost runs at one rate.",
     "sign_flip": "Two-sided p of the sum of task differences over all exchanges of the arms' labels, exactly.",
+    "mean_of_task_shares": "The mean over leaderboard.tasks of the task's own share, exactly.",
+    "competition_rank": "1 + how many have a greater mean_of_task_shares; the interval is pairwise_holm.",
+    "holm": "Holm's adjustment of the pairs' sign_flip, exactly; a pair without p keeps its place in the family.",
+    "smallest_resolvable": "k/(tasks · repetitions), exactly, with the least k <= tasks of 2/2^k · pairs <= 0.05.",
     "break_even": "construction cost / (control's median - treatment's median), exactly.",
     "quantile_95": "The 95 % quantile by Hyndman and Fan's type 7, exactly.",
 }
@@ -72,13 +77,17 @@ INTERVALS: dict[str, str] = {
     "log_ratio_t": "The same of the logarithms, exponentiated.",
     "wider_of_newcombe_and_task_t": "The lower of both lower ends and the higher of both higher ends.",
     "median_order_statistics": "The narrowest symmetric pair of order statistics that covers 95 %.",
+    "pairwise_holm": "1 + those that are better, to all ranked - those that are worse, in pairs with holm <= 0.05.",
     "decision_rule": "As the decision rule computed it; a bound of pooledMedianRatio is bootstrapped with the seed.",
 }
 
 
 @dataclass(frozen=True)
 class Of:
-    """What a number was computed of. No task is all tasks; no arm is both, treatment against control."""
+    """What a number was computed of. No task is all tasks; no arm is both, treatment against control.
+
+    With `against` it is of a pair: `arm` minus `against`.
+    """
 
     among: Among
     metric: str | None = None
@@ -87,6 +96,7 @@ class Of:
     k: int | None = None
     reason: str | None = None  # of the runs that are counted: an outcome, a reason code, a category
     place: Literal["first", "second"] | None = None  # in the block
+    against: str | None = None  # another arm
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from fairtrial.audit.documents import load_report, reading
 from fairtrial.audit.flow import Placed, Usable
 from fairtrial.audit.folder import Folder
 from fairtrial.audit.ledger import Ledger
-from fairtrial.audit.numbers import accounts, amounts, extra, readings, rows, rule, runs, success
+from fairtrial.audit.numbers import accounts, amounts, extra, leaderboard, readings, rows, rule, runs, success
 from fairtrial.audit.numbers.expect import ANY, Alone, Ends, problems
 from fairtrial.audit.numbers.sample import Sample
 from fairtrial.audit.preregistration import Plan, digest
@@ -122,6 +122,7 @@ def _expected(seen: Evidence) -> tuple[JsonObject, str]:
         "planned": accounts.planned(sample, _needed(decides, sample)),
         "flow": accounts.flow(sample),
         "success": success.success(sample, categories),
+        "leaderboard": leaderboard.leaderboard(sample),
         "amounts": amounts.amounts(sample, metrics, roles, units),
         "rates": success.rates(sample),
         "reliability": success.reliability(sample),

@@ -22,6 +22,7 @@ STATES = ("measured", "missing", "not_applicable", "void")
 INTERVALS = {
     "wilson", "clopper_pearson", "newcombe", "task_t", "log_ratio_t", "wider_of_newcombe_and_task_t",
     "median_order_statistics", "break_even_from_saving", "bootstrap_percentile", "decision_rule",
+    "pairwise_holm",
 }  # fmt: skip
 TEXT_MAX = 100_000  # digits of an exact fraction
 LEVEL = Fraction(95, 100)

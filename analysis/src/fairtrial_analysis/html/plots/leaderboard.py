@@ -9,19 +9,20 @@ from fairtrial_analysis.html.svg.figure import Drawing
 from fairtrial_analysis.html.svg.marks import interval, line, marker, text
 from fairtrial_analysis.html.svg.text import fitted
 
+_UNRANKED = "unranked"
 _WIDTH, _LEFT, _RIGHT, _ROW, _TOP = 760, 190, 150, 26, 34
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One candidate, best first; tied with those at these positions of the same list. No ranks: nothing was tested."""
+    """One candidate, best first; tied with those at these positions of the same list. `ranks`: that it may have."""
 
     arm: Arm
     counts: str
     rate: float | None
     low: float | None
     high: float | None
-    ranks: str = ""
+    ranks: str = ""  # none: it is unranked
     tied: frozenset[int] = frozenset()
 
 
@@ -35,9 +36,8 @@ def drawing(entries: tuple[Entry, ...], figure: str) -> Drawing:
         text(0, 14, "Candidate", "heading"),
         text(_LEFT + 50, 14, "passed/valid", "heading", "end"),
         axis.below(across, bottom, "success rate, with 95 % interval", top=_TOP - 6),
+        text(_WIDTH, 14, "possible ranks", "heading", "end"),
     ]
-    if any(entry.ranks for entry in entries):
-        marks.append(text(_WIDTH, 14, "possible ranks", "heading", "end"))
     for number, entry in enumerate(entries):
         marks += _row(entry, _TOP + number * _ROW + 12, across, plot)
     for place, (first, last) in enumerate(bars[:8]):
@@ -45,7 +45,8 @@ def drawing(entries: tuple[Entry, ...], figure: str) -> Drawing:
         marks.append(line(x, _TOP + first * _ROW + 4, x, _TOP + last * _ROW + 20, "tie"))
     says = (
         "; ".join(
-            f"{entry.arm.name}: {entry.counts}{entry.ranks and f', possible ranks {entry.ranks}'}" for entry in entries
+            f"{entry.arm.name}: {entry.counts}, {f'possible ranks {entry.ranks}' if entry.ranks else _UNRANKED}"
+            for entry in entries
         )
         + "."
     )
@@ -57,7 +58,7 @@ def _row(entry: Entry, y: float, across: scale.Linear, plot: tuple[float, float]
         marker(entry.arm.shape, 7, y, 4.5, f"mark {entry.arm.colour}"),
         text(18, y + 4, fitted(entry.arm.name, _LEFT - 40), "label"),
         text(_LEFT + 50, y + 4, entry.counts, "figure", "end"),
-        text(_WIDTH, y + 4, entry.ranks, "figure", "end"),
+        text(_WIDTH, y + 4, entry.ranks or _UNRANKED, "figure", "end"),
     ]
     if entry.low is not None and entry.high is not None:
         marks.append(interval(across(entry.low), across(entry.high), y, "interval task", limits=plot))

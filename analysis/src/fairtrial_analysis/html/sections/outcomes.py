@@ -6,8 +6,8 @@ from fairtrial_analysis.html import cells, numbers
 from fairtrial_analysis.html.lookup import Lookup
 from fairtrial_analysis.html.markup import Element, name_of, tag
 from fairtrial_analysis.html.plots import forest as plot
-from fairtrial_analysis.html.plots import leaderboard
 from fairtrial_analysis.html.section import Section, bullets, figure, paragraph, section
+from fairtrial_analysis.html.sections.leaderboard import leaderboard
 from fairtrial_analysis.html.tables import Column, Listed, Row, folded, table, table_of_figure
 from fairtrial_analysis.report.measured import Success
 from fairtrial_analysis.report.values import Number
@@ -18,9 +18,9 @@ def outcomes(lookup: Lookup) -> Section:
     success = lookup.report.success
     if not lookup.paired:
         words = "The cohort has no treatment and control to compare; each candidate's rate stands for itself."
-        board = _board(lookup, success) if len(success.rates) > 1 else None
+        board = leaderboard(lookup) if len(success.rates) > 1 else ()
         tables = (_by_task(lookup, success), _categories(lookup, success))
-        return section("outcomes", "Outcomes", paragraph(words), board, *tables)
+        return section("outcomes", "Outcomes", paragraph(words), *board, *tables)
     return section("outcomes", "Outcomes", *_parts(lookup, success))
 
 
@@ -40,7 +40,7 @@ def _parts(lookup: Lookup, success: Success) -> Iterator[Element]:
     )
     yield _together(lookup, success)
     if len(success.rates) > 2:  # noqa: PLR2004 - of two, the difference above says it all
-        yield _board(lookup, success)
+        yield from leaderboard(lookup)
     if success.categories:
         yield _categories(lookup, success)
     yield tag("h3", "Blocks")
@@ -185,30 +185,3 @@ def _blocks(success: Success, ours: str, theirs: str) -> Element:
         return found
     summary = numbers.counted(len(blocks.incomplete), "incomplete block")
     return tag("div", found, folded(summary, bullets(map(name_of, blocks.incomplete))))
-
-
-def _board(lookup: Lookup, success: Success) -> Element:
-    """Candidates by their rate. Ranks need tests between all pairs; the report makes none, so none are printed."""
-    order = sorted(success.rates, key=lambda rate: (-(rate.value if rate.value is not None else -1), rate.of.arm or ""))
-    entries = tuple(
-        leaderboard.Entry(
-            lookup.arm(rate.of.arm or ""),
-            f"{rate.numerator}/{rate.denominator}",
-            None if rate.value is None else float(rate.value),
-            rate.interval.low if rate.interval else None,
-            rate.interval.high if rate.interval else None,
-        )
-        for rate in order
-    )
-    columns = [Column("Candidate", "head"), Column("Passed of valid", "number"), Column("95 % interval", "number")]
-    rows: list[Listed] = [
-        [lookup.key(rate.of.arm or ""), cells.share(lookup, rate), cells.interval(rate, numbers.percent)]
-        for rate in order
-    ]
-    return figure(
-        leaderboard.drawing(entries, "leaderboard"),
-        "Candidates by success rate",
-        "In the order of their rates, with Wilson's intervals of the pooled counts, which speak of these tasks only. "
-        "The order of neighbours is no finding: no pair but treatment and control is tested.",
-        table("leaderboard-table", "Candidates by success rate", columns, rows),
-    )
