@@ -18,7 +18,7 @@ from fairtrial_operator.decide_evaluator import decide_evaluator
 from fairtrial_operator.decide_record import decide_record
 from fairtrial_operator.draft import Draft
 from fairtrial_operator.seen import CreatePod, Decision, DeletePod, Hold, Release, ReleasePod, Seen, WriteStatus
-from fairtrial_operator.stages import agent_over, evaluation_over, wait_for_creation, write_or
+from fairtrial_operator.stages import agent_over, evaluation_over, retry_or_release, wait_for_creation, write_or
 
 LOOK_AGAIN_SECONDS = 60.0
 SOON_SECONDS = 1.0
@@ -44,6 +44,8 @@ def decide(run: BenchmarkRun, seen: Seen, now: datetime) -> Decision:
 def _decide_acceptance(run: BenchmarkRun, seen: Seen, now: datetime) -> Decision:
     deleted = run.metadata.deletion_timestamp is not None
     refusal = accept.refusal(run, seen.references, seen.settings)
+    if deleted and refusal is not None and refusal.passing and seen.agent is not None:
+        return retry_or_release(run, now, seen.release_after_seconds)  # its pod runs: it will have a record
     if deleted and (refusal is not None or seen.agent is None):
         return _let_go(seen)  # nothing of it ever ran, so there is nothing to record
     if refusal is not None:

@@ -230,6 +230,19 @@ def test_a_pod_whose_run_can_not_be_accepted_yet_is_left_alone(at: Any) -> None:
     assert decision.again_after is not None
 
 
+def test_a_deleted_run_whose_pod_lives_is_not_let_go_before_it_could_be_accepted(at: Any) -> None:
+    soon = NamespaceView("trials", at.seen().references.namespace.labels, True, False)
+    unknown = replace(at.seen().references, namespace=soon)
+    run, observed = deleted(make_run()), at.seen(agent=at.pod(), references=unknown)
+    asked_for = datetime.fromisoformat(run.metadata.deletion_timestamp)
+
+    soon_after = decide(run, observed, asked_for + timedelta(seconds=10))
+    much_later = decide(run, observed, asked_for + timedelta(hours=1))
+
+    assert (soon_after.action, soon_after.retry) == (None, True)
+    assert isinstance(much_later.action, Release) and not much_later.action.recorded
+
+
 def test_a_candidate_that_does_not_fit_into_a_pod_is_refused_at_once(at: Any) -> None:
     task = make_task(steps=[{"name": f"s{n}", "prompt": "x" * 32000, "wallSeconds": 60} for n in range(8)])
 
