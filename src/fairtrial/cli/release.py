@@ -6,15 +6,17 @@ written last: it is what says that they are published. All is checked before any
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from fairtrial import documents, names
+from fairtrial.api.conditions import COMPLETE
 from fairtrial.attest import trust
 from fairtrial.attest.statement import Statement
 from fairtrial.attest.trust import TrustList
 from fairtrial.cli.book import LIMIT, Book, book_of
+from fairtrial.cli.kubectl import Kubectl, KubectlFailed
 from fairtrial.cli.push import MEDIA_TYPE
 from fairtrial.cli.records import NotAsRecorded
 from fairtrial.errors import InvalidInput, NotStored
@@ -23,10 +25,15 @@ from fairtrial.evidence.objects import ObjectStore
 from fairtrial.signing import keys, storing
 from fairtrial.signing.keys import SigningKey
 
+COHORTS = "benchmarkcohorts.fairtrial.dev"
+JsonObject = dict[str, Any]
+
 
 def run(name: str, key: SigningKey | None, namespace: str, context: str | None) -> Iterator[str]:
     """Release the hidden archives of a cohort on a cluster; tells which, and what follows."""
-    yield from release(book_of(name, namespace, context), key)
+    cohorts, told = _cohorts(namespace, context)
+    yield from told
+    yield from release(book_of(name, namespace, context), key, cohorts)
     if key is not None:
         again = f"{names.ANALYSE_ANNOTATION}=$(date +%s)"
         yield f"Analyse again: kubectl annotate --overwrite bcohort {name} -n {namespace} {again}"
@@ -53,14 +60,22 @@ def _development(said_by: str) -> InvalidInput:
     )
 
 
-def release(book: Book, key: SigningKey | None) -> Iterator[str]:
-    """Check everything, tell what would be published, and publish it; without a key, tell only."""
+def release(book: Book, key: SigningKey | None, cohorts: Sequence[JsonObject] = ()) -> Iterator[str]:
+    """Check everything, tell what would be published, and publish it; without a key, tell only.
+
+    `cohorts` are those known to the cluster: one under way with the same hidden parts would be spoilt.
+    """
     if book.ledger().complete is None:
         raise InvalidInput(
             f"cohort {book.cohort}: is not complete; its agents could still see what is released.",
             next_move="Wait for its condition Complete.",
         )
     said = _statement(book)
+    if spoilt := under_way(cohorts, said.digests.values()):
+        raise InvalidInput(
+            f"cohort {book.cohort}: {', '.join(spoilt)} has the same hidden archives and is not complete.",
+            next_move="Wait for it, or delete it: its agents could be given what is released.",
+        )
     sizes = {digest: _checked(book.store, book.layout.sealed_archive(digest), digest) for digest in _digests(said)}
     yield f"release of {book.namespace}/{book.cohort}, preregistration SHA-256 {book.preregistration_sha256}"
     for one in said.predicate["sealedArchives"]:
@@ -77,13 +92,38 @@ def release(book: Book, key: SigningKey | None) -> Iterator[str]:
     yield f"key {key.key_id}; an auditor's trust list needs it in the role {trust.RELEASE[0]}"
 
 
+def under_way(cohorts: Iterable[JsonObject], digests: Collection[str]) -> list[str]:
+    """The cohorts, as namespace/name, that are not complete and hide an archive with one of these digests."""
+    made = []
+    for one in cohorts:
+        ended = any(
+            (told["type"], told["status"]) == (COMPLETE, "True")
+            for told in (one.get("status") or {}).get("conditions", ())
+        )
+        fixtures = [each for task in one["spec"].get("tasks", ()) for each in (task, *task.get("variants", ()))]
+        if not ended and any(each["sealedSha256"] in digests for each in fixtures):
+            made.append(f"{one['metadata']['namespace']}/{one['metadata']['name']}")
+    return sorted(made)
+
+
+def _cohorts(namespace: str, context: str | None) -> tuple[list[JsonObject], list[str]]:
+    """All cohorts of the cluster, or of the namespace where its user may see no others, which is told."""
+    told = []
+    try:
+        found = Kubectl(context).get(COHORTS, "--all-namespaces")
+    except KubectlFailed as error:
+        told.append(f"Only cohorts of namespace {namespace} were looked at: {error.message}")
+        found = Kubectl(context, namespace).get(COHORTS)
+    return found["items"], told
+
+
 def _statement(book: Book) -> Statement:
     """What is to be signed, from the preregistration that the cohort's status names."""
     key = book.layout.cohort(book.namespace, book.cohort, book.uid).preregistration()
     data = book.store.get(key, limit=LIMIT)
     if (actual := layout.sha256(data)) != book.preregistration_sha256:
         raise NotAsRecorded(key, book.preregistration_sha256, actual)
-    held: dict[str, Any] = documents.load(dict[str, Any], data, name="preregistration")
+    held: JsonObject = documents.load(JsonObject, data, name="preregistration")
     return statements.release(data, held)
 
 

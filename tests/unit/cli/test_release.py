@@ -1,5 +1,6 @@
 """`fairtrial release`: all hidden archives of a complete cohort, checked first, published once, signed last."""
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from fairtrial.attest import dsse, statement, trust
 from fairtrial.attest.trust import TrustedKey, TrustList
 from fairtrial.cli.book import Book
 from fairtrial.cli.records import NotAsRecorded
-from fairtrial.cli.release import key_of, release
+from fairtrial.cli.release import key_of, release, run
 from fairtrial.errors import Conflict, InvalidInput, SigningFailed, Unproven
 from fairtrial.evidence.layout import CohortLayout, sha256
 from fairtrial.evidence.memory import MemoryStore
@@ -127,6 +128,45 @@ def test_an_archive_that_is_not_the_one_committed_to_keeps_all_from_being_publis
     with pytest.raises(NotAsRecorded, match=sha256(HIDDEN[0])):
         list(release(other, key))
     assert objects(other) == before
+
+
+def cohort(name: str, sealed: str, complete: str = "", variant: str = "f" * 64) -> dict[str, Any]:
+    task = {"name": "t", "sealedSha256": sealed, "variants": [{"candidate": "c", "sealedSha256": variant}]}
+    conditions = [{"type": "Complete", "status": complete}] if complete else []
+    status = {"conditions": [{"type": "Sealed", "status": "True"}, *conditions]}
+    return {"metadata": {"namespace": "lab", "name": name}, "spec": {"tasks": [task]}, "status": status}
+
+
+def test_a_cohort_under_way_with_the_same_hidden_archives_is_not_spoilt(book: Book):
+    digest = sha256(HIDDEN[1])
+    done, other = cohort("done", digest, "True"), cohort("other", "0" * 64)
+    draft = {**cohort("draft", "0" * 64, variant=digest), "status": None}
+    before = objects(book)
+
+    with pytest.raises(InvalidInput, match="lab/draft, lab/now has the same hidden archives"):
+        list(release(book, OWNER, [done, cohort("now", digest, "False"), other, draft]))
+    assert objects(book) == before
+    assert len(list(release(book, OWNER, [done, other]))) > 4
+
+
+def test_the_command_looks_at_all_cohorts_or_says_that_it_saw_those_of_a_namespace(
+    book: Book, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "items.json").write_text('{"items": []}')
+    script = (
+        '#!/bin/sh\ncd "$(dirname "$0")"\ncase "$*" in *--all-namespaces*) cat all.json ;; *) cat items.json ;; esac\n'
+    )
+    (tmp_path / "kubectl").write_text(script)
+    (tmp_path / "kubectl").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.setattr("fairtrial.cli.release.book_of", lambda *_: book)
+
+    told = list(run("example", OWNER, "trials", None))
+    assert "Only cohorts of namespace trials were looked at: kubectl get: " in told[0]
+    assert told[-1].endswith("bcohort example -n trials fairtrial.dev/analyse=$(date +%s)")
+    (tmp_path / "all.json").write_text(json.dumps({"items": [cohort("now", sha256(HIDDEN[0]))]}))
+    with pytest.raises(InvalidInput, match="lab/now"):
+        list(run("example", None, "trials", None))
 
 
 def test_an_archive_that_is_gone_and_another_preregistration_are_told(book: Book):

@@ -257,6 +257,21 @@ def test_corrections_go_into_the_ledger_before_what_is_analysed_is_fixed() -> No
     assert not decide_analysis.begins(world.cohort), "what is made from now on is for another request"
 
 
+def test_a_release_goes_into_the_ledger_before_what_is_analysed_is_fixed_and_is_signed_over() -> None:
+    world = World.of()
+    world.rest()
+    world.end(pod(SAID))
+
+    world.ask("released")
+    world.step(later=[LedgerEntry("release", sha256="8" * 64)])
+    world.rest()
+
+    assert world.ledger.release is not None
+    assert (world.ledger.release.number, world.ledger.release.sha256) == (4, "8" * 64)
+    assert [env_of(job)["FAIRTRIAL_LEDGER_SIZE"] for job in world.created] == ["2", "4"]
+    assert 4 in world.ledger.checkpoints
+
+
 def test_a_new_request_puts_an_end_to_the_job_of_the_one_before() -> None:
     world = World.of()
     world.rest()
