@@ -74,6 +74,12 @@ def test_the_package_made_after_a_release_holds_the_archives_and_verifies(
     subprocess.run(["sha256sum", "-c", "--quiet", "--strict", paths.MANIFEST], cwd=fetched, check=True)
 
 
+def test_it_is_computed_anew_from_the_folder_to_the_same_bytes(fetched: Path, offline: Offline) -> None:
+    done = offline(sys.executable, "-m", "fairtrial_analysis", "again", fetched, cwd=fetched.parent)
+
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_the_package_made_before_stays_as_it_is_and_verifies(
     released: tuple[Bucket, Published, Published], tmp_path: Path, offline: Offline
 ) -> None:
