@@ -23,8 +23,8 @@ from fairtrial_analysis.stats.resampling.seeds import generator
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairtrial.audit.numbers import leaderboard as verified
 from fairtrial.audit.numbers.expect import problems
-from fairtrial.audit.numbers.leaderboard import leaderboard as expected
 from fairtrial.audit.numbers.rows import Row
 from fairtrial.audit.numbers.sample import Sample
 from fairtrial.testing import CANDIDATE_IMAGE
@@ -173,7 +173,7 @@ def test_the_page_shows_ranks_ties_and_what_could_not_be_told_apart():
     page = render(made).decode()
 
     assert "framework: 50/50, possible ranks 1; plain: 20/50, possible ranks 2; hybrid: 0/0, unranked." in page
-    assert "differs by less than 14.0 points could not be told apart" in page
+    assert "one pair alone must differ by 14.0 points to be told apart" in page
 
 
 # --- another computation ----------------------------------------------------------------------------------------------
@@ -198,7 +198,7 @@ def test_the_verifiers_own_code_finds_the_same_board(seed: int, lost_of_ten: int
         tuple(rows), tuple(design.tasks), tuple(design.arms), design.repetitions, design.treatment, design.control
     )
 
-    assert list(problems(to_json(made)["leaderboard"], expected(sample), "leaderboard")) == []
+    assert list(problems(to_json(made)["leaderboard"], verified.leaderboard(sample), "leaderboard")) == []
 
 
 # --- its parts --------------------------------------------------------------------------------------------------------
@@ -212,6 +212,14 @@ def test_flips_of_many_tasks_are_counted_exactly_and_too_many_sums_give_no_p():
     assert counted_flip([F(1, n) for n in range(1, 17)]) is not None
     assert counted_flip([F(1, n) for n in range(1, 41)]) is None
     assert counted_flip([]) is None
+
+
+def test_both_computations_count_up_to_the_same_limit():
+    step = F(1, 249_961)  # with 39 steps and a difference of one, 40 tasks have a sum of 250,000
+    at_most, beyond = [step] * 39 + [F(1)], [step] * 38 + [2 * step, F(1)]
+
+    assert [counted_flip(each) is None for each in (at_most, beyond)] == [False, True]
+    assert [verified.p_of(each) for each in (at_most, beyond)] == [counted_flip(at_most), None]
 
 
 def test_a_pair_that_can_not_be_tested_is_tied():

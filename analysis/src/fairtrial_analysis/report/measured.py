@@ -84,7 +84,7 @@ class Leaderboard:
     pairs: list[Pair]  # all there are: Holm's family
     tasks: list[str]  # in which every candidate that has a valid run has one
     left_out: list[str]
-    smallest: Number  # the smallest difference that the design could tell apart, at best
+    smallest: Number  # by which one pair alone must differ to be told apart, at best
 
 
 # --- amounts ----------------------------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ def leaderboard(sample: Sample) -> JsonObject:
         for one, other in couples
         if one in rates and other in rates
     }
-    p = {pair: found for pair, each in steps.items() if (found := _p(each)) is not None}
+    p = {pair: found for pair, each in steps.items() if (found := p_of(each)) is not None}
     adjusted = _adjusted(p, len(couples))
     totals = {pair: sum(each, Fraction(0)) for pair, each in steps.items()}
     won = {  # (better, worse)
@@ -50,7 +50,7 @@ def leaderboard(sample: Sample) -> JsonObject:
     }
 
 
-def _p(differences: list[Fraction]) -> Fraction | None:
+def p_of(differences: list[Fraction]) -> Fraction | None:
     """The exact p, where it can be had."""
     scale = math.lcm(*(each.denominator for each in differences))
     total = sum(abs(each) for each in differences) * scale

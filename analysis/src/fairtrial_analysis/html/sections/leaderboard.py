@@ -38,7 +38,7 @@ def _resolution(board: Leaderboard) -> str:
     if found.value is None:
         return "So few tasks can't tell any two candidates apart, however much they differ."
     least = numbers.points(found.value).lstrip("+")
-    return f"A pair that differs by less than {least} points could not be told apart by this design, even at best."
+    return f"Even at best, one pair alone must differ by {least} points to be told apart by this design."
 
 
 def _entries(lookup: Lookup, board: Leaderboard) -> tuple[plot.Entry, ...]:
