@@ -15,8 +15,9 @@ TRUST = EVIDENCE / "trust.json"
 ROLES = ("operator", "evaluator", "analysis")
 
 
-def ensure(folder: Path = EVIDENCE) -> Path:
+def ensure(folder: Path | None = None) -> Path:
     """Make the keys and the trust list that are not there yet; the trust list's path."""
+    folder = folder or EVIDENCE
     held = folder / "keys"
     held.mkdir(parents=True, exist_ok=True, mode=0o700)
     for role in ROLES:
@@ -29,29 +30,30 @@ def ensure(folder: Path = EVIDENCE) -> Path:
     return trust
 
 
-def key_file(role: str, folder: Path = EVIDENCE) -> Path:
+def key_file(role: str, folder: Path | None = None) -> Path:
     """Where the private key of a role is."""
-    return folder / "keys" / f"{role}.pem"
+    return (folder or EVIDENCE) / "keys" / f"{role}.pem"
 
 
-def secret_name(role: str) -> str:
-    """The Secret that a part mounts its key from."""
-    return f"fairtrial-signing-{role}"
+def secret_name(role: str, folder: Path | None = None) -> str:
+    """The Secret that a part mounts its key from; another one for another key, so that the part starts with it."""
+    key = keys.load(f"file:{key_file(role, folder)}", development=True)
+    return f"fairtrial-signing-{role}-{key.key_id[:10]}"
 
 
-def secrets(namespace: str, folder: Path = EVIDENCE) -> list[dict[str, Any]]:
+def secrets(namespace: str, folder: Path | None = None) -> list[dict[str, Any]]:
     """The Secrets, one for each role: no part sees another's key."""
     return [
         {
             "apiVersion": "v1",
             "kind": "Secret",
-            "metadata": {"name": secret_name(role), "namespace": namespace},
+            "metadata": {"name": secret_name(role, folder), "namespace": namespace},
             "stringData": {"key.pem": key_file(role, folder).read_text()},
         }
         for role in ROLES
     ]
 
 
-def values() -> dict[str, Any]:
+def values(folder: Path | None = None) -> dict[str, Any]:
     """The chart's values for these keys."""
-    return {"development": True} | {role: {"existingSecret": secret_name(role)} for role in ROLES}
+    return {"development": True} | {role: {"existingSecret": secret_name(role, folder)} for role in ROLES}

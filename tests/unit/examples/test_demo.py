@@ -35,6 +35,13 @@ def values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return write
 
 
+@pytest.fixture(autouse=True)
+def development_keys(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys as the demo makes them, but not in the checkout."""
+    monkeypatch.setattr(signing, "EVIDENCE", tmp_path_factory.mktemp("evidence"))
+    signing.ensure()
+
+
 def test_the_users_values_win_and_hold_nothing_that_the_chart_does_not_know(values: Any) -> None:
     file = values(images=IMAGES, exampleImages=EXAMPLES, gateway={"replicas": 3}, store={"prefix": "team/"})
 
@@ -77,5 +84,5 @@ def test_development_keys_are_made_once_and_one_for_each_role(tmp_path: Path) ->
     assert len({one.key.key_id for one in first.keys}) == len(signing.ROLES)
     assert all(signing.key_file(role, tmp_path).stat().st_mode & 0o077 == 0 for role in signing.ROLES)
     held = {secret["metadata"]["name"]: secret["stringData"]["key.pem"] for secret in signing.secrets("s", tmp_path)}
-    assert {one["existingSecret"] for one in signing.values().values() if isinstance(one, dict)} == held.keys()
+    assert {one["existingSecret"] for one in signing.values(tmp_path).values() if isinstance(one, dict)} == held.keys()
     assert len(set(held.values())) == len(signing.ROLES)
