@@ -508,7 +508,8 @@ def test_a_status_of_any_cohort_is_kept_whole_and_shown(kubectl: Any, bench: str
 
     assert kubectl.get("bcohort", name, "-n", bench)["status"] == status
     head, line = kubectl("get", "bcohort", name, "-n", bench).splitlines()
-    assert head.split() == ["NAME", "STAGE", "SEALED", "PHASE", "PROGRESS", "PASSED", "FAILED", "INVALID", "ETA", "AGE"]
+    columns = ["NAME", "STAGE", "SEALED", "PHASE", "PROGRESS", "PASSED", "FAILED", "INVALID", "ETA", "VERDICT", "AGE"]
+    assert head.split() == columns
     assert line.split()[1:9] == ["pilot", "True", "Running", "12/21", "7", "3", "2", "25m"]
     kubectl("wait", "bcohort", name, "-n", bench, "--for=condition=Sealed", "--timeout=5s")
 
