@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,13 @@ managedJobsNamespaceSelector:
   matchLabels: {fairtrial.dev/enabled: "true"}
 """
 
+_TRIED = """
+apiVersion: kueue.x-k8s.io/v1beta2
+kind: ClusterQueue
+metadata: {name: tried}
+spec: {namespaceSelector: {}}
+"""
+
 
 def image() -> str:
     """The reference, by digest, of Kueue's image in the running cluster; about six minutes to build the first time."""
@@ -49,11 +57,30 @@ def install() -> None:
     with step("install Kueue and wait until it is ready"):
         _helm("upgrade", "--install", RELEASE, str(chart()), "--create-namespace", "--wait", "--timeout", "5m",
               values=_values(image()))  # fmt: skip
+        _wait_for_webhooks()
 
 
 def uninstall() -> None:
     """Take it away again, its webhooks with it: while they are there, no pod is made without them."""
     _helm("uninstall", RELEASE, "--wait", "--ignore-not-found")
+
+
+def _wait_for_webhooks(seconds: float = 120) -> None:
+    """Ready is said before the webhooks listen: try one, without making anything, until it answers."""
+    deadline = time.monotonic() + seconds
+    while True:
+        done = subprocess.run(
+            ["kubectl", "apply", "--dry-run=server", "-f", "-"],
+            input=_TRIED,
+            text=True,
+            capture_output=True,
+            check=False,
+        )
+        if done.returncode == 0:
+            return
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"Kueue's webhooks did not answer in {seconds:.0f} s: {done.stderr.strip()}")
+        time.sleep(1)
 
 
 def _values(reference: str) -> dict[str, Any]:
