@@ -29,8 +29,15 @@ spec:
   namespaceSelector: {{}}
   preemption: {{withinClusterQueue: LowerPriority}}
   resourceGroups:
-    - coveredResources: [pods]
-      flavors: [{{name: any-node, resources: [{{name: pods, nominalQuota: {QUOTA}}}]}}]
+    # What pods ask for must be covered, or none is admitted; only their number is scarce here.
+    - coveredResources: [cpu, memory, ephemeral-storage, pods]
+      flavors:
+        - name: any-node
+          resources:
+            - {{name: cpu, nominalQuota: 100}}
+            - {{name: memory, nominalQuota: 1Ti}}
+            - {{name: ephemeral-storage, nominalQuota: 1Ti}}
+            - {{name: pods, nominalQuota: {QUOTA}}}
 ---
 apiVersion: scheduling.k8s.io/v1
 kind: PriorityClass
