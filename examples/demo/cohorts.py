@@ -83,18 +83,24 @@ def audited(name: str, namespace: str, context: str | None, trust: Path | None) 
 
     Without a trust list of ours, whoever's keys signed verifies it themselves.
     """
-    command = [str(Path(sys.executable).with_name("fairtrial"))]
     where = ["--namespace", namespace, *(["--context", context] if context else [])]
     digest = Kubectl(context, namespace).get(KIND, name)["status"]["analysis"]["packageSha256"]
     folder = Path("evidence") / digest
-    steps = [[*command, "fetch", name, *where], [*command, "report", str(folder)]]
-    steps += [[*command, "verify", str(folder), "--trust", str(trust.relative_to(ROOT))]] if trust else []
-    for what in steps:
-        say(f"  $ {' '.join(['fairtrial', *what[1:]])}")
-        code = subprocess.run(what, check=False, cwd=ROOT).returncode
-        if code:
-            return code
-    return 0
+    steps = [["fetch", name, *where], ["report", str(folder)]]
+    steps += [["verify", str(folder), "--trust", str(trust.relative_to(ROOT))]] if trust else []
+    return next((code for step in steps if (code := _fairtrial(step))), 0)
+
+
+def measured(name: str, namespace: str, context: str | None) -> int:
+    """Show what the measurement tasks of a cohort found; the command's exit code."""
+    return _fairtrial(["measurements", name, "--namespace", namespace, *(["--context", context] if context else [])])
+
+
+def _fairtrial(arguments: list[str]) -> int:
+    say(f"  $ {' '.join(['fairtrial', *arguments])}")
+    return subprocess.run(
+        [str(Path(sys.executable).with_name("fairtrial")), *arguments], check=False, cwd=ROOT
+    ).returncode
 
 
 def accounted(cohort: dict[str, Any]) -> Table:
