@@ -139,12 +139,15 @@ def _told(counts: Mapping[tuple[str, str], int], units: int) -> dict[str, float]
 
 
 def _to_pod(units: list[Unit]) -> Iterator[float]:
-    yield from (min(pod.created for pod in unit.pods.values()) - unit.created for unit in units if unit.created)
+    for unit in units:  # pods whose names the server makes up, such as a Job's, are created under no name
+        named = [pod.created for pod in unit.pods.values() if pod.created]
+        if unit.created and named:
+            yield min(named) - unit.created
 
 
 def _to_next_pod(units: list[Unit]) -> Iterator[float]:
     for unit in units:
-        pods = sorted(unit.pods.values(), key=lambda pod: pod.created)
+        pods = sorted((pod for pod in unit.pods.values() if pod.created), key=lambda pod: pod.created)
         yield from (after.created - before.ended for before, after in itertools.pairwise(pods))
 
 
