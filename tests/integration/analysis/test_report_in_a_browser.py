@@ -12,6 +12,9 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from local_cluster import packages
 from tests.renamed_report import ATTRIBUTE, HEBREW, LONG, MARKUP, TURNING, renamed
 
+# The first test installs Chromium where there is none.
+pytestmark = pytest.mark.timeout(1800)
+
 WIDE, NARROW = 1280, 390
 # Text that a reader sees, with its contrast against what lies behind it: WCAG 2.2, success criterion 1.4.3.
 CONTRASTS = """() => {

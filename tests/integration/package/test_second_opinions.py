@@ -13,6 +13,9 @@ from fairtrial.evidence import package_paths as paths
 from tests.authority import Authority
 from tests.integration.package.conftest import Bucket
 
+# The first test builds cosign where the cache has none.
+pytestmark = pytest.mark.timeout(1800)
+
 RUN = "example-00001"
 Offline = Callable[..., "subprocess.CompletedProcess[str]"]
 FLIPPED = ["data/preregistration.json", f"data/runs/{RUN}/artifacts/agent/snapshot.tar", "data/analysis/report.html"]
