@@ -13,11 +13,10 @@ from rich.table import Table
 from examples import render
 from examples.demo.install import ROOT
 from fairtrial.cli.kubectl import Kubectl
+from fairtrial.cli.watch_cohorts import GIVEN_UP, KIND
 from local_cluster.progress import say
 
 COHORTS = ROOT / "examples" / "cohorts"
-KIND = "benchmarkcohorts.fairtrial.dev"
-GIVEN_UP = ("AnalysisFailed", "Deadline", "AnalysisImageNotAllowed", "AnalysisNotConfigured")
 
 
 def cohort_of(images: dict[str, str], kubectl: Kubectl, name: str) -> dict[str, Any]:

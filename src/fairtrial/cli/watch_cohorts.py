@@ -8,6 +8,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 
 from fairtrial import names
+from fairtrial.api import Reason
+from fairtrial.api.conditions import ANALYSED, COMPLETE
 from fairtrial.cli import watch
 from fairtrial.cli.kubectl import Kubectl
 from fairtrial.cli.output import plain
@@ -16,6 +18,8 @@ KIND = "benchmarkcohorts.fairtrial.dev"
 RUNS_SHOWN = 20
 _PLACES = ("passed", "failed", "invalid", "void", "cancelled", "running", "waiting", "pending")
 _FINAL = ("Complete", "Cancelled")
+# Why an analysis will not come by itself any more; other reasons are passing.
+GIVEN_UP = (Reason.ANALYSIS_FAILED, Reason.DEADLINE, Reason.ANALYSIS_IMAGE_NOT_ALLOWED, Reason.ANALYSIS_NOT_CONFIGURED)
 
 
 def run(kubectl: Kubectl, cohorts: list[str]) -> None:
@@ -37,12 +41,16 @@ def _look(kubectl: Kubectl, cohorts: list[str]) -> watch.Look:
 
 
 def is_over(cohort: dict[str, Any]) -> bool:
-    """Whether nothing more is to come: no run, and no analysis that was asked for and has not ended."""
+    """Whether nothing more is to come: no run, and no analysis that is asked for and has not ended."""
     conditions = {one["type"]: one for one in cohort.get("status", {}).get("conditions", [])}
-    if conditions.get("Complete", {}).get("status") != "True":
+    complete, analysed = conditions.get(COMPLETE, {}), conditions.get(ANALYSED, {})
+    if complete.get("status") != "True":
         return False
-    analysed = conditions.get("Analysed")
-    return analysed is None or analysed["status"] != "Unknown"
+    asked = names.ANALYSE_ANNOTATION in cohort["metadata"].get("annotations", {})
+    by_itself = cohort["spec"]["stage"] != "smoke" and complete.get("reason") != Reason.CANCELLED
+    if "analysis" not in cohort["spec"] or not (asked or by_itself):
+        return True
+    return analysed.get("status") == "True" or analysed.get("reason") in GIVEN_UP
 
 
 def line(cohort: dict[str, Any]) -> str:

@@ -8,7 +8,12 @@ from rich.console import Console
 
 from fairtrial.cli import watch, watch_cohorts
 
-COMPLETE = {"type": "Complete", "status": "True"}
+COMPLETE = {"type": "Complete", "status": "True", "reason": "AllAccountedFor"}
+CANCELLED = COMPLETE | {"reason": "Cancelled"}
+ANALYSED = {"type": "Analysed", "status": "True", "reason": "Supported"}
+PENDING = {"type": "Analysed", "status": "Unknown", "reason": "Pending"}  # there from the first status on
+RETRYING = {"type": "Analysed", "status": "False", "reason": "Retrying"}
+FAILED = {"type": "Analysed", "status": "False", "reason": "AnalysisFailed"}
 COUNTS = {"scheduled": 100, "replacements": 1, "passed": 30, "failed": 6, "invalid": 1, "running": 4, "pending": 60}
 
 
@@ -49,18 +54,31 @@ def test_each_change_is_a_line_and_it_ends_with_the_cohort(monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(
-    ("conditions", "over"),
+    ("conditions", "without", "with_analysis"),
     [
-        ([], False),
-        ([{"type": "Complete", "status": "False"}], False),
-        ([COMPLETE], True),
-        ([COMPLETE, {"type": "Analysed", "status": "Unknown"}], False),
-        ([COMPLETE, {"type": "Analysed", "status": "False"}], True),
-        ([COMPLETE, {"type": "Analysed", "status": "True"}], True),
+        ([PENDING], False, False),
+        ([COMPLETE | {"status": "False"}, PENDING], False, False),
+        ([COMPLETE], True, False),
+        ([COMPLETE, PENDING], True, False),
+        ([COMPLETE, RETRYING], True, False),
+        ([COMPLETE, FAILED], True, True),
+        ([COMPLETE, ANALYSED], True, True),
+        ([CANCELLED, PENDING], True, True),
     ],
 )
-def test_a_cohort_is_over_when_neither_runs_nor_an_analysis_are_to_come(conditions, over):
-    assert watch_cohorts.is_over(cohort("paired", *conditions)) is over
+def test_a_cohort_is_over_when_neither_runs_nor_an_analysis_are_to_come(conditions, without, with_analysis):
+    made = cohort("paired", *conditions)
+    asking = made | {"spec": made["spec"] | {"analysis": {"version": "1"}}}
+
+    assert (watch_cohorts.is_over(made), watch_cohorts.is_over(asking)) == (without, with_analysis)
+
+
+def test_a_smoke_cohort_is_analysed_only_if_somebody_asks():
+    made = cohort("paired", COMPLETE, PENDING)
+    made["spec"] = {"stage": "smoke", "analysis": {"version": "1"}}
+    asked = made | {"metadata": made["metadata"] | {"annotations": {"fairtrial.dev/analyse": "now"}}}
+
+    assert (watch_cohorts.is_over(made), watch_cohorts.is_over(asked)) == (True, False)
 
 
 def test_the_table_counts_and_shows_the_verdict():
