@@ -107,6 +107,8 @@ def bucket_policy(
     unknown = sorted(set(users) - set(ROLES))
     if unknown:
         raise InvalidInput(f"role {unknown[0]!r}: there is none; there are {', '.join(ROLES)}.")
+    if "*" in users.values():
+        raise InvalidInput("users: * is everybody, and no account.", next_move="Name the account of each role.")
     if len(set(users.values())) < len(users):
         raise InvalidInput("users: two roles have one account.", next_move="Give each role an account of its own.")
     base, holders = f"arn:aws:s3:::{bucket}", dict[tuple[str, str], list[str]]()

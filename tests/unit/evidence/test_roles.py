@@ -107,7 +107,11 @@ def test_a_store_that_knows_the_condition_denies_overwriting_to_all():
 
 @pytest.mark.parametrize(
     ("users", "why"),
-    [({"boss": "x"}, "role 'boss'"), ({"operator": "x", "gateway": "x"}, "two roles have one account")],
+    [
+        ({"boss": "x"}, "role 'boss'"),
+        ({"operator": "x", "gateway": "x"}, "two roles have one account"),
+        ({"auditor": "*"}, "is everybody"),
+    ],
 )
 def test_roles_that_make_no_sense_are_refused(users: Any, why: str):
     with pytest.raises(InvalidInput, match=why):
