@@ -8,20 +8,19 @@ from fairtrial.api.base import Image, Model, Name, Rule, Sentence, Sha256, Word,
 from fairtrial.api.provider import DecimalText
 from fairtrial.api.run import Category
 
-# Every metric that a rule may read. The last row are those of measurement tasks (runtime cohorts).
+# The metrics of measurement tasks (runtime cohorts).
+RuntimeMetric = Literal[
+    "cold_start_ms", "warm_dispatch_ms", "valid_input_us", "invalid_input_us", "index_generation_ms", "resident_bytes",
+    "peak_bytes", "clean_build_ms", "type_check_ms", "incremental_check_ms",
+]  # fmt: skip
+# Every metric that a rule may read.
 Metric = Literal[
     "success_rate", "harness_reliability", "policy_compliance", "recovery_rate",
     "accounted_tokens", "uncached_input_tokens", "cached_input_tokens", "cache_write_tokens", "output_tokens",
     "reasoning_tokens", "total_tokens", "cost", "model_calls",
     "duration_ms", "assistant_turns", "tool_calls", "failed_tool_calls", "retries", "test_commands", "files_inspected",
     "files_modified", "lines_added", "lines_deleted", "interventions", "time_to_first_useful_action_ms",
-    "time_to_first_verifiable_outcome_ms",
-    "cold_start_ms", "warm_dispatch_ms", "valid_input_us", "invalid_input_us", "index_generation_ms", "resident_bytes",
-    "peak_bytes", "clean_build_ms", "type_check_ms", "incremental_check_ms",
-]  # fmt: skip
-RuntimeMetric = Literal[
-    "cold_start_ms", "warm_dispatch_ms", "valid_input_us", "invalid_input_us", "index_generation_ms", "resident_bytes",
-    "peak_bytes", "clean_build_ms", "type_check_ms", "incremental_check_ms",
+    "time_to_first_verifiable_outcome_ms", RuntimeMetric,
 ]  # fmt: skip
 
 # What is made of a metric, treatment against control. The analysis says how each is computed.

@@ -6,7 +6,7 @@ the 59 samples that bound it; with fewer the highest sample does. Runs that coul
 
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 from rich.table import Table
 
 from fairtrial import documents
+from fairtrial.audit.numbers.sample import quantile
 from fairtrial.cli import output
 from fairtrial.cli.book import Book, book_of
 from fairtrial.errors import InvalidInput
@@ -87,14 +88,6 @@ def table(found: Found) -> Table:
         between = f"{_short(low)} to {_short(high)}", f"{_short(ordered[0])} to {_short(ordered[-1])}"
         made.add_row(*map(output.plain, cells), *between, tail)
     return made
-
-
-def quantile(ordered: Sequence[Fraction], share: Fraction) -> Fraction:
-    """Type 7: linear between the order statistics around (n - 1) * share."""
-    place = (len(ordered) - 1) * share
-    below = int(place)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (place - below) * (ordered[above] - ordered[below])
 
 
 def decimal(sample: Fraction) -> str:

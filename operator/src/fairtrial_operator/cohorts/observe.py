@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -91,7 +91,7 @@ class CohortObserver:
         book = self._state.books.get(uid) or Book.of(cohort)
         self._state.books[uid] = book
         if book.trouble is None:
-            book.trouble = await self._read(cohort, book)
+            book.trouble = await self._trouble(self._read(cohort, book))
         ledger = None if book.trouble is not None else book.ledger
         due = self._due_after(cohort, book)
         return CohortSeen(
@@ -130,7 +130,7 @@ class CohortObserver:
         book = self._state.books.get(uid) or Book.of(cohort)
         self._state.books[uid] = book
         if book.trouble is None and book.ledger is None:
-            book.trouble = await self._read_over(cohort, book)
+            book.trouble = await self._trouble(asyncio.to_thread(self._read_ledger, cohort, book))
         job, pods = await self._job(cohort)
         ledger = None if book.trouble is not None else book.ledger
         seen = replace(seen, ledger=ledger, ledger_trouble=book.trouble, to_sign=self._to_sign(book))
@@ -162,16 +162,6 @@ class CohortObserver:
             except NotStored:
                 return found
             found.append(LedgerEntry("correction", run=run_of(data), sha256=sha256(data)))
-
-    async def _read_over(self, cohort: BenchmarkCohort, book: Book) -> Trouble | None:
-        try:
-            await asyncio.to_thread(self._read_ledger, cohort, book)
-        except InvalidInput as error:
-            return Trouble(Reason.LEDGER_BROKEN, str(error), again=False)
-        except FairtrialError as error:
-            STORE_ERRORS.labels(error.reason).inc()
-            return Trouble(Reason.STORE_UNAVAILABLE, str(error))
-        return None
 
     async def _job(self, cohort: BenchmarkCohort) -> tuple[Object | None, list[Object]]:
         """The Job that the status names and its pods, read live: a few of them, and no watch keeps Jobs."""
@@ -211,15 +201,20 @@ class CohortObserver:
         )
 
     # --- the ledger, and runs that are gone ---------------------------------------------------------------------------
-    async def _read(self, cohort: BenchmarkCohort, book: Book) -> Trouble | None:
-        """Bring the book up to date; what stands in the way of that."""
+    async def _read(self, cohort: BenchmarkCohort, book: Book) -> None:
+        """Bring the book up to date."""
+        if book.ledger is None:
+            await self._list_runs(cohort)
+            await asyncio.to_thread(self._read_ledger, cohort, book)
+        assert book.ledger is not None
+        await self._look_for_missing(cohort, book, book.ledger)
+        await self._read_invalid(cohort, book, book.ledger)
+
+    @staticmethod
+    async def _trouble(reading: Awaitable[None]) -> Trouble | None:
+        """What stood in the way of reading a cohort's documents; None if nothing did."""
         try:
-            if book.ledger is None:
-                await self._list_runs(cohort)
-                await asyncio.to_thread(self._read_ledger, cohort, book)
-            assert book.ledger is not None
-            await self._look_for_missing(cohort, book, book.ledger)
-            await self._read_invalid(cohort, book, book.ledger)
+            await reading
         except InvalidInput as error:
             return Trouble(Reason.LEDGER_BROKEN, str(error), again=False)
         except FairtrialError as error:
