@@ -23,8 +23,7 @@ def attach(book: Book, name: str, data: bytes) -> str:
     """Store it, if it is what the sealed spec named; InvalidInput otherwise."""
     if name not in ATTACHED:
         raise InvalidInput(f"{name}: must be one of {', '.join(ATTACHED)}.")
-    keys = book.layout.cohort(book.namespace, book.cohort, book.uid)
-    sealed: dict[str, Any] = documents.load(dict[str, Any], book.store.get(keys.preregistration(), limit=LIMIT))
+    sealed: dict[str, Any] = documents.load(dict[str, Any], book.store.get(book.keys.preregistration(), limit=LIMIT))
     named = {
         one["sha256"]
         for gate in sealed["spec"].get("gates", ())
@@ -38,5 +37,5 @@ def attach(book: Book, name: str, data: bytes) -> str:
             f"{name}: has SHA-256 {actual}, but the sealed cohort {wanted}.",
             next_move="Name it among the evidence of a gate before sealing; a sealed cohort stays as it is.",
         )
-    book.store.put(keys.attached(name), data, media_type="application/json")
-    return f"{keys.attached(name)} sha256:{actual}"
+    book.store.put(book.keys.attached(name), data, media_type="application/json")
+    return f"{book.keys.attached(name)} sha256:{actual}"

@@ -7,7 +7,7 @@ from fairtrial import documents
 from fairtrial.cli.kubectl import Kubectl
 from fairtrial.cohort.ledger import Ledger
 from fairtrial.errors import InvalidInput, NotStored
-from fairtrial.evidence.layout import Layout
+from fairtrial.evidence.layout import CohortLayout, Layout
 from fairtrial.evidence.objects import ObjectStore
 
 LIMIT = 64 * 1024 * 1024
@@ -24,17 +24,22 @@ class Book:
     uid: str
     preregistration_sha256: str
 
+    @property
+    def keys(self) -> CohortLayout:
+        """Where the cohort's own documents lie."""
+        return self.layout.cohort(self.namespace, self.cohort, self.uid)
+
     def ledger(self) -> Ledger:
         """The cohort's ledger, page after page."""
-        made, keys = Ledger(self.cohort, self.uid), self.layout.cohort(self.namespace, self.cohort, self.uid)
-        while (data := _found(self.store, keys.ledger_page(made.size + 1))) is not None:
+        made = Ledger(self.cohort, self.uid)
+        while (data := _found(self.store, self.keys.ledger_page(made.size + 1))) is not None:
             made.take(data)
         return made
 
     def corrections(self) -> list[bytes]:
         """Those that lie there already, in their order."""
-        made, keys = list[bytes](), self.layout.cohort(self.namespace, self.cohort, self.uid)
-        while (data := _found(self.store, keys.correction(len(made) + 1))) is not None:
+        made = list[bytes]()
+        while (data := _found(self.store, self.keys.correction(len(made) + 1))) is not None:
             made.append(data)
         return made
 
@@ -52,7 +57,7 @@ def book_of(name: str, namespace: str, context: str | None) -> Book:
     cohort = Kubectl(context, namespace).get("benchmarkcohorts.fairtrial.dev", name)
     sealed = (cohort.get("status") or {}).get("preregistrationSha256")
     if not sealed:
-        raise InvalidInput(f"BenchmarkCohort {name}: is not sealed, so there is no evidence of it yet.")
+        raise InvalidInput(f"BenchmarkCohort {name}: is not sealed.", next_move="Set spec.seal to true first.")
     settings = S3Settings.from_env()
     return Book(S3Store(settings), Layout(settings.prefix), namespace, name, cohort["metadata"]["uid"], sealed)
 

@@ -97,7 +97,7 @@ def correction(book: Book, wanted: Wanted, at: str) -> Correction:
 
 def keep(book: Book, made: Correction) -> str:
     """Store it under its number, which only one can have; where it lies."""
-    key = book.layout.cohort(book.namespace, book.cohort, book.uid).correction(made.number)
+    key = book.keys.correction(made.number)
     try:
         book.store.put(key, made.to_bytes(), media_type="application/json")
     except Conflict as error:

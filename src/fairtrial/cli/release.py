@@ -84,11 +84,10 @@ def release(book: Book, key: SigningKey | None, cohorts: Sequence[JsonObject] = 
     yield "Whoever reads this cohort's evidence can read them; a later cohort with these tasks hides nothing any more."
     if key is None:
         return
-    keys_of = book.layout.cohort(book.namespace, book.cohort, book.uid)
     for digest in sizes:
-        _copy(book.store, book.layout.sealed_archive(digest), keys_of.released(digest), digest)
-    ours = storing.keep_statement(book.store, keys_of.release(), said, key)
-    yield f"{keys_of.release()}: {'released' if ours else 'was released before, with another key, which stays'}"
+        _copy(book.store, book.layout.sealed_archive(digest), book.keys.released(digest), digest)
+    ours = storing.keep_statement(book.store, book.keys.release(), said, key)
+    yield f"{book.keys.release()}: {'released' if ours else 'was released before, with another key, which stays'}"
     yield f"key {key.key_id}; an auditor's trust list needs it in the role {trust.RELEASE[0]}"
 
 
@@ -119,7 +118,7 @@ def _cohorts(namespace: str, context: str | None) -> tuple[list[JsonObject], lis
 
 def _statement(book: Book) -> Statement:
     """What is to be signed, from the preregistration that the cohort's status names."""
-    key = book.layout.cohort(book.namespace, book.cohort, book.uid).preregistration()
+    key = book.keys.preregistration()
     data = book.store.get(key, limit=LIMIT)
     if (actual := layout.sha256(data)) != book.preregistration_sha256:
         raise NotAsRecorded(key, book.preregistration_sha256, actual)

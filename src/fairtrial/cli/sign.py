@@ -6,30 +6,21 @@ from typing import Any
 
 from fairtrial import documents
 from fairtrial.attest import trust
-from fairtrial.cli.kubectl import Kubectl
+from fairtrial.cli.book import LIMIT, book_of
 from fairtrial.cli.records import NotAsRecorded
 from fairtrial.cohort import preregistration
 from fairtrial.errors import InvalidInput
 from fairtrial.evidence import layout, statements
-from fairtrial.evidence.layout import CohortLayout, Layout
+from fairtrial.evidence.layout import CohortLayout
 from fairtrial.evidence.objects import ObjectStore
 from fairtrial.signing import keys, storing
-
-LIMIT = 64 * 1024 * 1024
 
 
 def run(name: str, key: str, pin: str, namespace: str, context: str | None, *, dry_run: bool) -> Iterator[str]:
     """Sign the preregistration of a sealed cohort; tells what is signed before it is."""
-    from fairtrial.evidence.store import S3Settings, S3Store
-
-    cohort = Kubectl(context, namespace).get("benchmarkcohort", name)
-    sha256 = (cohort.get("status") or {}).get("preregistrationSha256")
-    if not sha256:
-        raise InvalidInput(f"BenchmarkCohort {name}: is not sealed.", next_move="Set spec.seal to true first.")
-    settings = S3Settings.from_env()
-    where = Layout(settings.prefix).cohort(namespace, name, cohort["metadata"]["uid"])
+    book = book_of(name, namespace, context)
     uri = key if ":" in key else f"file:{Path(key).resolve()}"
-    yield from sign(S3Store(settings), where, sha256, "" if dry_run else uri, pin)
+    yield from sign(book.store, book.keys, book.preregistration_sha256, "" if dry_run else uri, pin)
 
 
 def sign(store: ObjectStore, where: CohortLayout, sha256: str, key: str, pin: str = "") -> Iterator[str]:
