@@ -23,6 +23,10 @@ from local_cluster.packages import SEARCH_PATH
 
 MARK = "FAIRTRIAL_CLUSTER_COMPONENT"
 TERM_SECONDS = 15.0
+# As often a daemon that ends at once is started again, as a service manager would: the kubelet does so when containerd
+# answers its health address but not yet the kubelet.
+STARTS = 4
+START_PAUSE = 1.0
 
 
 class ComponentFailed(Exception):
@@ -62,10 +66,15 @@ def ensure(component: Component, *, patience: float = 60.0) -> None:
         stop(component.name)
     if pid(component.name) and wait_healthy(component, patience=min(patience, 20.0)):
         return
-    stop(component.name)
-    start(component)
-    if not wait_healthy(component, patience=patience):
-        raise ComponentFailed(f"{component.name} is not healthy; see {component.log}\n{_last_lines(component.log)}")
+    for _ in range(STARTS):
+        stop(component.name)
+        start(component)
+        if wait_healthy(component, patience=patience):
+            return
+        if pid(component.name):
+            break
+        time.sleep(START_PAUSE)
+    raise ComponentFailed(f"{component.name} is not healthy; see {component.log}\n{_last_lines(component.log)}")
 
 
 def is_current(component: Component) -> bool:

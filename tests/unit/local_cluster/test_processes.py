@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -79,7 +80,30 @@ def test_a_component_is_current_until_its_description_changes() -> None:
     processes.stop("sleeper")
 
 
-def test_a_component_that_ends_at_once_is_reported_with_its_last_words() -> None:
+def test_a_component_that_ends_at_once_is_started_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "START_PAUSE", 0)
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    program = f"""
+import http.server, pathlib, sys
+tries = pathlib.Path({str(tmp_path / "tries")!r})
+tries.write_text(tries.read_text() + "x" if tries.exists() else "x")
+if len(tries.read_text()) < 3: sys.exit("what it needs is not there yet")
+class Well(http.server.BaseHTTPRequestHandler):
+    def do_GET(self): self.send_response(200); self.end_headers()
+http.server.HTTPServer(("127.0.0.1", {port}), Well).serve_forever()
+"""
+    late = Component("late", (sys.executable, "-c", program), f"http://127.0.0.1:{port}/")
+
+    processes.ensure(late, patience=10)
+
+    assert processes.healthy(late)
+    assert (tmp_path / "tries").read_text() == "xxx"
+    processes.stop("late")
+
+
+def test_a_component_that_ends_at_once_is_reported_with_its_last_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "START_PAUSE", 0)
     command = (sys.executable, "-c", "import sys; sys.exit('no disk left')")
     broken = Component("broken", command, "http://127.0.0.1:1/")
 
