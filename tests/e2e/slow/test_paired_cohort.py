@@ -1,11 +1,13 @@
 """The paired cohort on real pods, a hundred runs, while its world breaks: evictions, a drained node, a kubelet and a
-store that are away, an operator that is killed. At the end everything is accounted for.
+store that are away, an operator that is killed. At the end everything is accounted for, analysed and verified.
 """
 
 import json
 import os
 import runpy
 import signal
+import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -18,8 +20,7 @@ import pytest
 import yaml
 
 import local_cluster
-from examples import render
-from examples.demo import cohorts
+from examples.demo import cohorts, signing
 from examples.demo.install import RELEASE, ROOT, SYSTEM_NAMESPACE
 from fairtrial.cli.kubectl import Kubectl, KubectlFailed
 from fairtrial.cohort import ledger as ledgers
@@ -228,10 +229,7 @@ class Done:
 @pytest.fixture(scope="module")
 def done(world: World, cluster: local_cluster.Cluster) -> Done:
     """The cohort, applied, broken at fixed points of its progress, and complete."""
-    tasks = render.digests_of(world.kubectl.get("benchmarktasks.fairtrial.dev")["items"])
-    images = {"analysis": world.target.images["python"], **world.target.images}
-    (cohort,) = render.render_file(cohorts.COHORTS / f"{NAME}.yaml", images, tasks)
-    cohort["spec"]["seal"] = True
+    cohort = cohorts.cohort_of(world.target.images, world.kubectl, NAME)
     breaker = Breaker(world, cluster)
     faults = [  # by how many runs have ended
         (8, lambda: breaker.evict("agent")),
@@ -355,6 +353,22 @@ def created(namespace: str, resource: str) -> list[str]:
             if ref.get("resource") == resource and "subresource" not in ref and event["stage"] == "ResponseComplete":
                 made += [ref["name"]] if event["responseStatus"]["code"] == 201 else []
     return made
+
+
+def test_it_is_analysed_and_an_auditor_finds_nothing_amiss(world: World, done: Done, tmp_path: Path) -> None:
+    live = cohorts.analysed(world.kubectl, NAME, timeout_seconds=600)
+    assert live["status"]["analysis"]["verdict"] == "SUPPORTED"
+
+    folder = str(tmp_path / "package")
+    for command in (
+        ("fetch", NAME, "--namespace", world.namespace, "--to", folder),
+        ("verify", folder, "--trust", str(signing.TRUST)),
+    ):
+        program = str(Path(sys.executable).with_name("fairtrial"))
+        told = subprocess.run([program, *command], capture_output=True, text=True, check=False)
+        assert told.returncode == 0, told.stdout + told.stderr
+    report = json.loads((tmp_path / "package/data/analysis/report.json").read_text())
+    assert set(done.statuses("invalid")) <= set(json.dumps(report).replace('"', " ").split())
 
 
 def test_the_blocks_are_comparable(done: Done) -> None:
