@@ -82,6 +82,7 @@ class AgentPlan:
     upload_seconds: int = 600  # how long the recorder tries to store one artifact
     fetch_seconds: int = 240  # how long fetch tries to get one object
     limits: dict[str, str] = field(default_factory=dict)  # told to the agent: cpu, memory, ephemeral-storage
+    tell_steps: bool = False  # no step begins before the gateway knows of it
     schema_version: int = 1
 
 
@@ -97,6 +98,30 @@ class EvaluationPlan:
     wall_seconds: int = 1800
     upload_seconds: int = 600  # how long the recorder tries to store one artifact
     fetch_seconds: int = 240  # how long fetch tries to get one object
+    schema_version: int = 1
+
+
+# --- what the recorder tells the gateway while the agent runs ---------------------------------------------------------
+@dataclass(frozen=True)
+class StepNotice:
+    """A step is about to begin. `earlier_ms` is what the steps before it took together."""
+
+    name: str
+    wall_seconds: int
+    earlier_ms: int = 0
+    schema_version: int = 1
+
+
+@dataclass(frozen=True)
+class StepBegun:
+    """`agent/steps/NN.json`: what the gateway wrote down about a step when it was told; its calls count from then."""
+
+    run: RunIdentity
+    number: int  # from 1, without a gap
+    name: str
+    wall_seconds: int
+    earlier_ms: int
+    begun_at: str  # by the gateway's clock
     schema_version: int = 1
 
 

@@ -75,6 +75,7 @@ def agent_plan(
         upload_seconds=resource_class.spec.deadlines.upload_seconds,
         fetch_seconds=fetch_seconds(resource_class),
         limits={"cpu": limits.cpu, "memory": limits.memory, "ephemeral-storage": limits.ephemeral_storage},
+        tell_steps=bool(access and access.path),
     )
 
 
@@ -144,7 +145,9 @@ def evaluate_seconds(task: BenchmarkTask | None, resource_class: ResourceClass) 
 def steps(run: BenchmarkRun, task: BenchmarkTask, also: Mapping[str, str]) -> list[Step]:
     """The steps with final argv, and with their times scaled down where the task or the run caps the sum."""
     candidate = run.spec.candidate
-    times = capped([step.wall_seconds for step in task.spec.steps], wall_cap(run, task))
+    each = run.spec.limits.per_step
+    most = each.wall_seconds if each else None
+    times = capped([min(step.wall_seconds, most or step.wall_seconds) for step in task.spec.steps], wall_cap(run, task))
     made = []
     for step, seconds in zip(task.spec.steps, times, strict=True):
         values = {

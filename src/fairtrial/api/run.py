@@ -82,19 +82,68 @@ class TaskRef(Model):
     """If given, the run is only accepted if the task's sealed archive has this digest."""
 
 
+Calls = Annotated[int, Field(strict=True, ge=1, le=1000000)]
+Tokens = Annotated[int, Field(strict=True, ge=1, le=2**53)]
+
+
+class StepLimits(Model):
+    """Limits of each step by itself; the run's own hold beside them."""
+
+    rules = (
+        Rule(
+            "has(self.wallSeconds) || has(self.modelCalls) || has(self.modelTokens) || has(self.modelCost)",
+            "perStep must name at least one limit; leave it out if steps have none.",
+            lambda each: any(value is not None for _, value in each),
+        ),
+    )
+
+    wall_seconds: Seconds | None = None
+    """Caps the seconds of each step; the step's own time in the task still holds."""
+    model_calls: Calls | None = None
+    """Model calls that each step may make; the next one is refused as budget_exhausted."""
+    model_tokens: Tokens | None = None
+    """Tokens, as the provider counts input and output, after which further model calls of a step are refused."""
+    model_cost: DecimalText | None = None
+    """Money in the currency of the provider's prices, in quotes, after which model calls of a step are refused."""
+
+
+def _not_above(field: str, key: str) -> Rule:
+    """The rule that a limit of each step is not larger than the run's, which would then never let it be reached."""
+    own, each = f"self.{key}", f"self.perStep.{key}"
+
+    def check(limits: "RunLimits") -> bool:
+        whole, part = getattr(limits, field), getattr(limits.per_step, field, None)
+        return whole is None or part is None or part <= whole
+
+    return Rule(
+        f"!has({own}) || !has(self.perStep) || !has({each}) || {each} <= {own}",
+        f"perStep.{key} must not be above {key}, which holds over all steps.",
+        check,
+        field=".perStep",
+    )
+
+
 class RunLimits(Model):
     """Limits of the agent's part."""
+
+    rules = (
+        _not_above("wall_seconds", "wallSeconds"),
+        _not_above("model_calls", "modelCalls"),
+        _not_above("model_tokens", "modelTokens"),
+    )
 
     wall_seconds: Seconds | None = None
     """Caps the seconds that all steps may take together; a task's own limits still hold."""
     grace_seconds: Annotated[int, Field(strict=True, ge=0, le=300)] = 10
     """Seconds between SIGTERM and SIGKILL when a step's time is over."""
-    model_calls: Annotated[int, Field(strict=True, ge=1, le=1000000)] | None = None
+    model_calls: Calls | None = None
     """Model calls that the run may make; the next one is refused as budget_exhausted."""
-    model_tokens: Annotated[int, Field(strict=True, ge=1, le=2**53)] | None = None
+    model_tokens: Tokens | None = None
     """Tokens, as the provider counts input and output, after which further model calls are refused."""
     model_cost: DecimalText | None = None
     """Money in the currency of the provider's prices, in quotes, after which further model calls are refused."""
+    per_step: StepLimits | None = None
+    """The same for each step of the task by itself."""
 
 
 class ObjectReference(Model):

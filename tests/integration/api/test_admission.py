@@ -148,6 +148,16 @@ BAD_INPUTS: dict[str, tuple[Callable[[str], Object], str, str]] = {
         "without the prefix",
     ),
     "task name": (lambda ns: run(ns, taskRef={"name": "a.b"}), "spec.taskRef.name", "lower-case letters"),
+    "a step's calls above the run's": (
+        lambda ns: run(ns, limits={"modelCalls": 2, "perStep": {"modelCalls": 3}}),
+        "spec.limits.perStep",
+        "must not be above modelCalls",
+    ),
+    "limits of steps that limit nothing": (
+        lambda ns: run(ns, limits={"perStep": {}}),
+        "spec.limits.perStep",
+        "must name at least one limit",
+    ),
     "no seconds": (lambda ns: run(ns, limits={"wallSeconds": 0}), "spec.limits.wallSeconds", "greater than or equal"),
     "long run name": (lambda ns: run(ns, "r" * 53), "at most 52 characters", "'-evaluator'"),
     "dotted run name": (lambda ns: run(ns, "a.b"), "metadata.name", "replace dots"),

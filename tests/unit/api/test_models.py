@@ -117,6 +117,18 @@ def test_seconds_are_bounded_whole_numbers(value: Any):
     refusal(make_run, limits={"wallSeconds": value})
 
 
+def test_a_steps_limit_is_not_above_the_runs():
+    limits = {"modelCalls": 5, "wallSeconds": 60}
+    assert make_run(limits=limits | {"perStep": {"modelCalls": 5, "wallSeconds": 1}}).spec.limits.per_step
+    assert "perStep.modelCalls must not be above" in refusal(make_run, limits=limits | {"perStep": {"modelCalls": 6}})
+    assert "perStep.wallSeconds must not be above" in refusal(make_run, limits=limits | {"perStep": {"wallSeconds": 61}})
+    assert make_run(limits={"perStep": {"modelTokens": 6}}).spec.limits.per_step
+
+
+def test_limits_of_steps_that_limit_nothing_are_refused():
+    assert "perStep must name at least one limit" in refusal(make_run, limits={"perStep": {}})
+
+
 def test_status_reads_over_what_a_newer_operator_wrote():
     run = make_run(status={"phase": "Running", "future": 1, "agentPod": {"name": "a", "uid": "u", "future": 1}})
     assert run.status.phase == "Running"

@@ -330,6 +330,23 @@ def test_placeholders_are_filled_once_so_that_a_prompt_may_speak_of_them() -> No
     assert step.stdin == "Say {step} and {prompt}."
 
 
+def test_a_cap_of_each_step_holds_before_that_of_all() -> None:
+    steps = [{"name": name, "prompt": "x", "wallSeconds": 60} for name in ("one", "two")]
+    task = make_task(steps=[steps[0] | {"wallSeconds": 10}, steps[1]])
+    run = make_run(limits={"wallSeconds": 36, "perStep": {"wallSeconds": 30}})
+
+    assert [step.wall_seconds for step in plans.steps(run, task, {})] == [9, 27]
+
+
+def test_the_gateway_is_told_of_steps_where_there_is_one() -> None:
+    def told(access: plans.GatewayAccess | None) -> bool:
+        return plans.agent_plan(make_run(), make_task(), make_resource_class(), [], access).tell_steps
+
+    assert told(plans.GatewayAccess("http://gateway:8080", "model"))
+    assert not told(plans.GatewayAccess("http://provider", "model", path=""))  # a local try
+    assert not told(None)
+
+
 def test_a_cap_scales_all_steps_alike() -> None:
     assert plans.capped([60, 120], None) == [60, 120]
     assert plans.capped([60, 120], 180) == [60, 120]
