@@ -231,6 +231,17 @@ class Leftovers:
 
 
 @dataclass(frozen=True)
+class Consumption:
+    """What the agent's container used while the steps ran, by its own cgroup; None where the kernel does not tell."""
+
+    cpu_us: int | None = None
+    periods: int | None = None  # of the processor quota
+    throttled_periods: int | None = None
+    throttled_us: int | None = None
+    memory_peak_bytes: int | None = None  # since the container was started, page cache included
+
+
+@dataclass(frozen=True)
 class Interaction:
     """What the harness's own output says that the agent did, once the candidate's adapter has read it."""
 
@@ -273,6 +284,7 @@ class AgentReport:
     snapshot: Snapshot = field(default_factory=lambda: Snapshot("missing", reason="not_reached"))
     diff: Diff = field(default_factory=lambda: Diff("missing", reason="not_reached"))
     leftovers: Leftovers | None = None
+    consumption: Consumption | None = None
     interaction: Interaction = field(default_factory=lambda: Interaction("not_applicable", reason="no_adapter"))
     artifacts: list[Artifact] = field(default_factory=list)
     timings_ms: dict[str, int] = field(default_factory=dict)  # setup, isolation, preflight, agent, snapshot, upload

@@ -26,6 +26,7 @@ from fairtrial.documents import (
     AgentReport,
     Artifact,
     CheckResult,
+    Consumption,
     Diff,
     EvaluationReport,
     Leftovers,
@@ -221,6 +222,7 @@ def agent_report(**changes: Any) -> AgentReport:
         snapshot=Snapshot("measured", Artifact("agent/snapshot.tar", 10240, SNAPSHOT_SHA256), files=3, bytes=900),
         diff=Diff("measured", Artifact("agent/diff.patch", 300, "3" * 64), 1, 1, 0, 20, 2, 0, 0, ["a.py", "b.py"]),
         leftovers=Leftovers(),
+        consumption=Consumption(41_000_000, 600, 12, 900_000, 268_435_456),
         artifacts=[
             Artifact("agent/diff.patch", 300, "3" * 64),
             Artifact("agent/snapshot.tar", 10240, SNAPSHOT_SHA256),

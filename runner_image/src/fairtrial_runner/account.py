@@ -12,6 +12,7 @@ from fairtrial.documents import (
     AgentReport,
     Artifact,
     CommandResult,
+    Consumption,
     Diff,
     Interaction,
     Leftovers,
@@ -47,6 +48,7 @@ class Account:
     running: StepResult | None = None  # the step that has begun and not ended
     clock: Callable[[], float] = time.monotonic
     leftovers: Leftovers | None = None
+    consumption: Consumption | None = None
     timings: dict[str, int] = field(default_factory=dict)
     snapshot: Snapshot = field(default_factory=lambda: Snapshot("missing", reason="not_reached"))
     diff: Diff = field(default_factory=lambda: Diff("missing", reason="not_reached"))
@@ -69,6 +71,8 @@ class Account:
             self.environment["ignoredSignals"] = documents.from_json(dict[str, int], message.get("ignored"), "signals")
         elif kind == "leftovers":
             self.leftovers = documents.from_json(Leftovers, message.get("value"), "leftovers")
+        elif kind == "consumption":
+            self.consumption = documents.from_json(Consumption, message.get("value"), "consumption")
         else:
             self._progress(kind, message, seen)
 
@@ -145,6 +149,7 @@ class Account:
             snapshot=self.snapshot,
             diff=self.diff,
             leftovers=self.leftovers,
+            consumption=self.consumption,
             interaction=self.interaction,
             artifacts=sorted(artifacts, key=lambda artifact: artifact.name),
             timings_ms=self.timings,

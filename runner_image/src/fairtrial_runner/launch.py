@@ -16,6 +16,7 @@ from fairtrial.documents import AgentPlan, Step, StepResult
 from fairtrial.errors import ChannelBroken, FairtrialError
 from fairtrial.failure import leave
 from fairtrial.process import Command, Ended, Stop, hide_from_peers, run
+from fairtrial.process.consumption import Counters
 from fairtrial_runner import environment
 from fairtrial_runner.answers import Answers
 from fairtrial_runner.home import filled, furnish, model_token
@@ -96,12 +97,14 @@ class Launch:
         """Every step in order; the first that cannot go on ends them all."""
         leftovers = Inventory.begin((self._places.tmp, self._places.home))
         ending: Ending = ("finished", "")
+        before = Counters.read()
         with self._timed("agent"):
             for step in self._plan.steps:
                 ended = self._step(step, leftovers)
                 if (reason := stops_all(step, ended)) is not None:
                     ending = reason
                     break
+        self._tell("consumption", value=documents.to_json(Counters.read().since(before)))
         self._tell("leftovers", value=documents.to_json(leftovers.finish(self._ended)))
         return ending
 

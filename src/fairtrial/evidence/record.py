@@ -7,7 +7,7 @@ from typing import Any
 from fairtrial.api.base import digest
 from fairtrial.api.run import BenchmarkRun, PodStatus
 from fairtrial.classify import Facts, classify, facts_of
-from fairtrial.documents import AgentReport, Artifact, Diff, EvaluationReport, Interaction
+from fairtrial.documents import AgentReport, Artifact, Consumption, Diff, EvaluationReport, Interaction
 from fairtrial.evidence import record_model as r
 from fairtrial.evidence.record_model import Record, load_record, record_schema
 from fairtrial.evidence.value import INT64_MAX, Value, measured, missing, not_applicable, plain, void
@@ -40,6 +40,7 @@ def assemble(
         configuration=_configuration(run),
         environment=_environment(run, ours, judgement),
         usage=_usage(run, calls, list_of_calls, ours),
+        consumption=_consumption(ours),
         interaction=_interaction(ours),
         patch=_patch(ours),
         evaluation=_evaluation(judgement),
@@ -171,6 +172,25 @@ def _conflicts(counters: Counters, agent: AgentReport | None) -> list[Conflict]:
 
 def _fits(value: Any) -> bool:
     return isinstance(value, int) and 0 <= value <= INT64_MAX
+
+
+def _consumption(agent: AgentReport | None) -> r.Consumption:
+    """What launch has read of its cgroup once the steps were over; where it had no last word, nobody knows."""
+    told = agent.consumption if agent else None
+
+    def count(value: int | None, per: int = 1) -> Value[int]:
+        if told is None:
+            return missing(_why(agent))
+        return missing("not_told_by_the_kernel") if value is None else measured(value // per)
+
+    used = told or Consumption()
+    return r.Consumption(
+        cpu_ms=count(used.cpu_us, 1000),
+        cpu_periods=count(used.periods),
+        throttled_periods=count(used.throttled_periods),
+        throttled_ms=count(used.throttled_us, 1000),
+        memory_peak_bytes=count(used.memory_peak_bytes),
+    )
 
 
 def _interaction(agent: AgentReport | None) -> r.Interaction:

@@ -141,6 +141,23 @@ class Usage(Model):
     """The list of all calls, with the digests of their journals."""
 
 
+class Consumption(Model):
+    """What the agent's container used while the steps ran, by the counters of its own cgroup (protocol 4 §4: hardware
+    is part of what latency is compared under). Counted by the kernel, never sampled.
+    """
+
+    cpu_ms: Value[Integer]
+    """Processor time, user and system, of all processes."""
+    cpu_periods: Value[Integer]
+    """Periods of the processor quota in which something wanted to run; 0 where there is no quota."""
+    throttled_periods: Value[Integer]
+    """Those of them in which the quota was used up."""
+    throttled_ms: Value[Integer]
+    """How long threads were held back for it, summed over processors."""
+    memory_peak_bytes: Value[Integer]
+    """Most memory at once since the container was started, set-up and page cache included."""
+
+
 class Interaction(Model):
     """What happened while the agent ran."""
 
@@ -249,6 +266,7 @@ class Record(Model):
     configuration: Configuration
     environment: Environment
     usage: Usage
+    consumption: Consumption
     interaction: Interaction
     patch: Patch
     evaluation: Evaluation
