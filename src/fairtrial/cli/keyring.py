@@ -1,5 +1,6 @@
 """What `fairtrial keys` does: files of keys and trust lists, none of which is ever overwritten."""
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -55,7 +56,7 @@ def listed(named: Sequence[str], to: Path, authorities: Sequence[str], witnesses
 def shown(what: str, *, pem: bool) -> Iterator[str]:
     """A line for each key in a file, or of the signing key at a URI."""
     if not Path(what).exists() and ":" in what:
-        yield from _lines(keys.load(what).public, "", pem=pem)
+        yield from _lines(keys.load(what, pin=os.environ.get(keys.PIN_VARIABLE, "")).public, "", pem=pem)
         return
     text = _read(Path(what))
     if not text.lstrip().startswith("{"):

@@ -1,18 +1,21 @@
 """Signing keys by URI: a file, a hardware module, or a cloud's key service, through securesystemslib.
 
     file:/path/key.pem          PKCS#8 PEM without a password: Ed25519, or ECDSA on P-256
-    hsm:2?label=TOKEN           PKCS#11 (PKCS11LIB names the library, FAIRTRIAL_SIGNING_PIN the PIN)
-    awskms:… gcpkms:… azurekms:…
+    hsm:2?label=TOKEN           PKCS#11 (PYKCS11LIB names the library, FAIRTRIAL_SIGNING_PIN the PIN)
+    awskms:KEY-ID
+    gcpkms:projects/…/cryptoKeyVersions/1
+    azurekms://VAULT.vault.azure.net/keys/NAME[/VERSION]
 
 A key is never made in a part that signs: a key that appears by itself is one that nobody trusts. Ed25519 gives the same
 bytes for the same content; ECDSA does not, so whoever signs with it must keep what was signed first.
 """
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import parse_qsl, urlparse
+from urllib.parse import urlparse
 
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
@@ -23,10 +26,12 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
     load_pem_private_key,
 )
-from securesystemslib.signer import AWSSigner, AzureSigner, CryptoSigner, GCPSigner, HSMSigner, Signer, SSlibKey
+from securesystemslib.exceptions import UnsupportedLibraryError
+from securesystemslib.signer import AWSSigner, AzureSigner, CryptoSigner, GCPSigner, Signer, SSlibKey
 
 from fairtrial.attest.publickey import PublicKey
 from fairtrial.errors import SigningFailed, Unproven
+from fairtrial.signing import token
 
 KEY_VARIABLE = "FAIRTRIAL_SIGNING_KEY"
 DEVELOPMENT_VARIABLE = "FAIRTRIAL_SIGNING_DEVELOPMENT"
@@ -66,9 +71,12 @@ def load(uri: str, *, development: bool = False, pin: str = "") -> SigningKey:
         schemes = ", ".join(f"{name}:" for name in ("file", *_REMOTE))
         raise SigningFailed(f"Signing key {uri!r}: has no known scheme.", next_move=f"Begin it with one of {schemes}.")
     try:
-        known, public = _REMOTE[scheme](rest, lambda _: pin)
-        signer = Signer.from_priv_key_uri(known, public, lambda _: pin)
+        signer, public = _REMOTE[scheme](rest, _asked(pin))
         key = PublicKey.from_pem(public.keyval["public"])
+    except SigningFailed as error:
+        raise SigningFailed(f"Signing key {uri}: {error.message}", next_move=error.next_move) from error
+    except UnsupportedLibraryError as error:
+        raise SigningFailed(f"Signing key {uri}: {error}", next_move=f"Install fairtrial[{scheme}].") from error
     except Exception as error:  # each provider's client has errors of its own, and they share no base class
         raise SigningFailed(f"Signing key {uri}: {type(error).__name__}: {error}") from error
     return SigningKey(signer, key, development)
@@ -109,20 +117,44 @@ def _of_file(path: Path, *, development: bool) -> SigningKey:
 
 
 # --- keys that never leave where they are -----------------------------------------------------------------------------
-def _hsm(rest: str, pin: Callable[[str], str]) -> tuple[str, SSlibKey]:
-    slot, _, query = rest.partition("?")
-    return HSMSigner.import_(int(slot) if slot else None, dict(parse_qsl(query)).get("label"), pin)
+def _asked(pin: str) -> Callable[[str], str]:
+    """Gives the PIN to what asks for it; nobody's token is tried with none."""
+
+    def give(_: str) -> str:
+        if not pin:
+            raise SigningFailed("the token wants a PIN.", next_move=f"Set {PIN_VARIABLE}.")
+        return pin
+
+    return give
 
 
-def _azure(rest: str, _pin: Callable[[str], str]) -> tuple[str, SSlibKey]:
-    """`azurekms://VAULT.vault.azure.net/keys/NAME/…`."""
-    parts = urlparse(f"azurekms:{rest}")
-    return AzureSigner.import_((parts.hostname or "").partition(".")[0], parts.path.split("/")[2])
+def _aws(rest: str, _pin: Callable[[str], str]) -> tuple[Signer, SSlibKey]:
+    uri, public = AWSSigner.import_(rest)
+    return AWSSigner.from_priv_key_uri(uri, public), public
 
 
-_REMOTE: dict[str, Callable[[str, Callable[[str], str]], tuple[str, SSlibKey]]] = {
-    "hsm": _hsm,
-    "awskms": lambda rest, _pin: AWSSigner.import_(rest),
-    "gcpkms": lambda rest, _pin: GCPSigner.import_(rest),
+def _google(rest: str, _pin: Callable[[str], str]) -> tuple[Signer, SSlibKey]:
+    uri, public = GCPSigner.import_(rest)
+    return GCPSigner.from_priv_key_uri(uri, public), public
+
+
+def _azure(rest: str, _pin: Callable[[str], str]) -> tuple[Signer, SSlibKey]:
+    """The vault's current version of the key. securesystemslib asks for no other, and knows the public cloud alone."""
+    found = _AZURE.fullmatch(rest)
+    if not found:
+        raise SigningFailed("is not of the form azurekms://VAULT.vault.azure.net/keys/NAME[/VERSION].")
+    uri, public = AzureSigner.import_(found["vault"], found["name"])
+    if found["version"] and not uri.endswith(f"/{found['version']}"):
+        raise SigningFailed(f"the vault's current version of the key is {uri.rpartition('/')[2]}.")
+    return AzureSigner.from_priv_key_uri(uri, public), public
+
+
+_AZURE = re.compile(
+    r"//(?P<vault>[A-Za-z0-9-]+)\.vault\.azure\.net/keys/(?P<name>[A-Za-z0-9-]+)(/(?P<version>[0-9a-f]+))?"
+)
+_REMOTE: dict[str, Callable[[str, Callable[[str], str]], tuple[Signer, SSlibKey]]] = {
+    "hsm": token.load,
+    "awskms": _aws,
+    "gcpkms": _google,
     "azurekms": _azure,
 }

@@ -33,6 +33,8 @@ def checkpoint(what: Checkpoint, key: SigningKey) -> bytes:
 def _signature(key: SigningKey, data: bytes) -> bytes:
     try:
         signature = bytes.fromhex(key.signer.sign(data).signature)
+    except SigningFailed as error:
+        raise SigningFailed(f"Signing with key {key.key_id}: {error.message}", next_move=error.next_move) from error
     except Exception as error:  # a module or a key service may fail in ways of its own
         raise SigningFailed(f"Signing with key {key.key_id}: {type(error).__name__}: {error}") from error
     if not key.public.verifies(signature, data):
