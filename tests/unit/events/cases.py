@@ -9,8 +9,8 @@ from fairtrial.events.rules import load
 FOLDER = Path(__file__).parents[2] / "cases" / "agent-streams"
 ROOT = "/workspace"
 CASES = {
-    "acp-gemini": ("acp", {"agent": "stdout.jsonl", "client": "acp-client.jsonl"}),
-    "acp-opencode": ("acp", {"agent": "stdout.jsonl", "client": "acp-client.jsonl"}),
+    "acp-gemini": ("acp", {"agent": "stdout.jsonl"}),
+    "acp-opencode": ("acp", {"agent": "stdout.jsonl"}),
     "aider": ("aider", {"text": "stdout.txt", "analytics": "analytics.jsonl"}),
     "atif": ("atif", {"events": "trajectory.json"}),
     "claude-code": ("claude-code", {"events": "stdout.jsonl"}),
