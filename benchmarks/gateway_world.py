@@ -19,10 +19,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import boto3
-from botocore.config import Config
-
 from fairtrial import names
+from local_cluster import s3
+from local_cluster.s3 import Credentials
 
 ROOT = Path(__file__).parents[1]
 PUBLIC, SEALED = "a" * 64, "b" * 64
@@ -42,14 +41,8 @@ class GatewayWorld:
         self._folder = tempfile.TemporaryDirectory(prefix="fairtrial-gateway-")
         self.folder = Path(self._folder.name)
         self.processes: list[subprocess.Popen[bytes]] = []
-        self.s3 = boto3.client(
-            "s3",
-            endpoint_url=self.env["FAIRTRIAL_S3_ENDPOINT"],
-            aws_access_key_id=self.env["AWS_ACCESS_KEY_ID"],
-            aws_secret_access_key=self.env["AWS_SECRET_ACCESS_KEY"],
-            region_name="us-east-1",
-            config=Config(s3={"addressing_style": "path"}),
-        )
+        keys = Credentials(self.env["AWS_ACCESS_KEY_ID"], self.env["AWS_SECRET_ACCESS_KEY"])
+        self.s3 = s3.client_at(self.env["FAIRTRIAL_S3_ENDPOINT"], keys)
         self.s3.create_bucket(Bucket=self.namespace, ObjectLockEnabledForBucket=lock)
         self._set_up_cluster()
 

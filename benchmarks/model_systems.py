@@ -17,12 +17,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import boto3
-from botocore.config import Config
-
 from benchmarks.gateway_world import MALLOC, ROOT
 from benchmarks.model_load import MODEL, Target
-from local_cluster import cache, cluster
+from local_cluster import cache, cluster, s3
+from local_cluster.s3 import Credentials
 
 MB = 1_000_000
 RUNS = 8  # that call through the gateway; each may have 32 calls under way
@@ -244,14 +242,8 @@ def store_environment() -> dict[str, str]:
 
 def s3_client(env: Mapping[str, str]) -> Any:
     """A client of the store."""
-    return boto3.client(
-        "s3",
-        endpoint_url=env["FAIRTRIAL_S3_ENDPOINT"],
-        aws_access_key_id=env["AWS_ACCESS_KEY_ID"],
-        aws_secret_access_key=env["AWS_SECRET_ACCESS_KEY"],
-        region_name="us-east-1",
-        config=Config(s3={"addressing_style": "path"}),
-    )
+    keys = Credentials(env["AWS_ACCESS_KEY_ID"], env["AWS_SECRET_ACCESS_KEY"])
+    return s3.client_at(env["FAIRTRIAL_S3_ENDPOINT"], keys)
 
 
 def environment(name: str) -> Path:

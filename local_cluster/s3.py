@@ -65,13 +65,17 @@ def component(programs: Mapping[str, Path]) -> Component:
 
 def client() -> Any:
     """A boto3 client of the root account."""
-    root = credentials()
+    return client_at(layout.S3_URL, credentials())
+
+
+def client_at(url: str, keys: Credentials) -> Any:
+    """A boto3 client of an account of an S3 server on this machine."""
     return boto3.client(
         "s3",
-        endpoint_url=layout.S3_URL,
+        endpoint_url=url,
         region_name=REGION,
-        aws_access_key_id=root.access_key,
-        aws_secret_access_key=root.secret_key,
+        aws_access_key_id=keys.access_key,
+        aws_secret_access_key=keys.secret_key,
         config=Config(proxies={}, s3={"addressing_style": "path"}),
     )
 

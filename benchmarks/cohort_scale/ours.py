@@ -17,6 +17,8 @@ from benchmarks.cohort_scale.processes import Process
 from fairtrial.cohort import ledger as ledgers
 from fairtrial.evidence.layout import Layout
 from fairtrial.evidence.store import S3Settings, S3Store
+from local_cluster import s3
+from local_cluster.s3 import Credentials
 
 USERS = ("operator",)
 STEADY_SECONDS = 2.0
@@ -97,8 +99,10 @@ class Operator:
 
 async def run(plane: ControlPlane, kube: Kube, runs: int, parallelism: int, kill_every: float) -> dict[str, Any]:
     """Carry out a cohort of `runs`, killing the operator every so many seconds if asked; then restart it once more."""
-    store = S3Store(S3Settings.from_env(plane.environment("client")))
-    store.s3.create_bucket(Bucket=store.settings.bucket)
+    settings = S3Settings.from_env(plane.environment("client"))
+    keys = Credentials(settings.access_key, settings.secret_key)
+    s3.client_at(settings.endpoint, keys).create_bucket(Bucket=settings.bucket)
+    store = S3Store(settings)
     await prepare(kube)
     await prepare_runs(kube)
     plane.run("recorder", [sys.executable, "-m", "benchmarks.cohort_scale.recorder"], plane.environment("recorder"))

@@ -126,4 +126,4 @@ def _race(store: S3Store, key: str) -> tuple[int, bool]:
 
 def _object_lock(store: S3Store) -> ObjectLock | None:
     rule = store.object_lock()
-    return None if rule is None else ObjectLock(str(rule.get("Mode", "")), int(rule.get("Days", 0)))
+    return None if rule is None else ObjectLock(*rule)

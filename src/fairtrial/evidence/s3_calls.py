@@ -13,17 +13,19 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
-from botocore import exceptions as boto
-
 from fairtrial.errors import Conflict, NotStored, StoreUnavailable
 from fairtrial.evidence import s3_faults
 from fairtrial.evidence.layout import check_key
 from fairtrial.evidence.objects import OCTETS, StoredObject, b64
-from fairtrial.evidence.s3_client import S3Settings, client
+from fairtrial.evidence.s3_client import S3Client, S3Settings
 from fairtrial.evidence.s3_download import S3Download
 from fairtrial.evidence.s3_faults import Fault
+from fairtrial.evidence.s3_xml import Refused
 
 T = TypeVar("T")
+ONCE = {"if-none-match": "*"}
+DIGEST = "x-amz-meta-sha256"  # of the whole object, however it was sent
+CHECKSUM = "x-amz-checksum-sha256"  # which the store checks, and vouches for
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class S3Calls:
         on_retry: Callable[[str], None] = lambda reason: None,  # noqa: ARG005
     ) -> None:
         self.settings = settings
-        self.s3 = client(settings)
+        self.s3 = S3Client(settings)
         self._patience = patience or Patience()
         self._on_retry = on_retry
 
@@ -58,8 +60,8 @@ class S3Calls:
         """Create an object, or adopt an equal one; `Conflict` if another lies there."""
         digest = hashlib.sha256(data)
         ours = StoredObject(check_key(key), len(data), digest.hexdigest())
-        arguments = self.new_object(key, media_type, ours.sha256) | {"ChecksumSHA256": b64(digest.digest())}
-        return self.create(ours, lambda: self.s3.put_object(Body=data, IfNoneMatch="*", **arguments))
+        headers = self.new_object(media_type, ours.sha256) | ONCE | {CHECKSUM: b64(digest.digest())}
+        return self.create(ours, lambda: self.s3.ask("PUT", key, headers=headers, body=data, sha256=ours.sha256))
 
     def open(self, key: str) -> "S3Download":
         """An object's bytes in chunks, checked; `NotStored` if there is none."""
@@ -70,8 +72,8 @@ class S3Calls:
 
         def call() -> None:
             try:
-                self.s3.abort_multipart_upload(**self.where(key), UploadId=upload_id)
-            except boto.ClientError as error:
+                self.s3.ask("DELETE", key, {"uploadId": upload_id})
+            except Refused as error:
                 if s3_faults.of(error) is not Fault.UPLOAD_GONE:
                     raise
 
@@ -81,19 +83,16 @@ class S3Calls:
         """Close idle connections."""
         self.s3.close()
 
-    def where(self, key: str) -> dict[str, Any]:
-        """The arguments that name an object."""
-        return {"Bucket": self.settings.bucket, "Key": key}
-
-    def new_object(self, key: str, media_type: str, sha256: str | None) -> dict[str, Any]:
-        """The arguments of a new object: its name, type, digest, and retention where the bucket has it."""
-        arguments = self.where(key) | {"ContentType": media_type}
+    def new_object(self, media_type: str, sha256: str | None) -> dict[str, str]:
+        """The headers of a new object: its type, digest, and retention where the bucket has it."""
+        headers = {"content-type": media_type}
         if sha256:
-            arguments["Metadata"] = {"sha256": sha256}
+            headers[DIGEST] = sha256
         if self.settings.object_lock_days:
             until = datetime.now(UTC) + timedelta(days=self.settings.object_lock_days)
-            arguments |= {"ObjectLockMode": "COMPLIANCE", "ObjectLockRetainUntilDate": until}
-        return arguments
+            headers["x-amz-object-lock-mode"] = "COMPLIANCE"
+            headers["x-amz-object-lock-retain-until-date"] = until.strftime("%Y-%m-%dT%H:%M:%SZ")
+        return headers
 
     def create(self, ours: StoredObject, call: Callable[[], Any]) -> StoredObject:
         """Make a conditional `call` until the object is there: made by us, found equal, or refused as another."""
@@ -141,12 +140,8 @@ class S3Calls:
                 time.sleep(self._patience.pause(attempt))
 
     def _open(self, key: str) -> "S3Download":
-        answer = self.s3.get_object(**self.where(key))
-        expected = answer["Metadata"].get("sha256")
-        checksum = None
-        if expected is None:
-            checksum = self.s3.head_object(**self.where(key), ChecksumMode="ENABLED").get("ChecksumSHA256")
-        return S3Download(key, answer, expected, checksum)
+        answer = self.s3.send("GET", key, headers={"x-amz-checksum-mode": "ENABLED"})
+        return S3Download(key, answer, answer.headers.get(DIGEST), answer.headers.get(CHECKSUM))
 
     def look(self, key: str) -> StoredObject | None:
         """What lies there by its bytes: only they can be taken for equal."""

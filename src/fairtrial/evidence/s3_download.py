@@ -1,10 +1,11 @@
 """Reading an object back: its bytes are hashed on the way, and its last bytes wait until the whole was found good."""
 
 from collections.abc import Iterator
-from typing import Any
+
+from urllib3.response import BaseHTTPResponse
 
 from fairtrial.errors import DigestMismatch, StoreUnavailable
-from fairtrial.evidence import s3_faults
+from fairtrial.evidence import s3_faults, s3_xml
 from fairtrial.evidence.objects import MIB, PartDigest
 
 READ_SIZE = MIB // 4
@@ -13,9 +14,9 @@ READ_SIZE = MIB // 4
 class S3Download:
     """An object's chunks, hashed on the way. The last comes only after the whole was found to be what was stored."""
 
-    def __init__(self, key: str, answer: Any, expected: str | None, checksum: str | None) -> None:
-        self.size = int(answer["ContentLength"])
-        self._key, self._body = key, answer["Body"]
+    def __init__(self, key: str, answer: BaseHTTPResponse, expected: str | None, checksum: str | None) -> None:
+        self.size = s3_xml.size(answer.headers)
+        self._key, self._body = key, answer
         self._expected, self._checksum = expected, checksum
         self._digest = PartDigest()
         self._held = b""
@@ -38,8 +39,8 @@ class S3Download:
 
     def _read(self) -> Iterator[bytes]:
         try:
-            held = self._body.read(READ_SIZE)
-            while chunk := self._body.read(READ_SIZE):
+            held = self._body.read(READ_SIZE, decode_content=False)
+            while chunk := self._body.read(READ_SIZE, decode_content=False):
                 self._digest.update(held)
                 yield held
                 held = chunk

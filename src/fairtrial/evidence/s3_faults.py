@@ -1,11 +1,11 @@
-"""What a failed S3 call means: one table from the errors of botocore to what the store does next. Pure."""
+"""What a failed S3 call means: one table from what a request raises to what the store does next. Pure."""
 
 from enum import Enum
-from typing import Any
 
-from botocore import exceptions as boto
+from urllib3.exceptions import HTTPError
 
 from fairtrial.errors import StoreError, StoreUnavailable, StoreUnfit
+from fairtrial.evidence.s3_xml import Refused, Unreadable
 
 
 class Fault(Enum):
@@ -19,10 +19,9 @@ class Fault(Enum):
     FINAL = "final"  # trying again changes nothing
 
 
-# Everything that a call of botocore may raise, network and parsing included.
-ERRORS: tuple[type[Exception], ...] = (boto.ClientError, boto.BotoCoreError)
+# Everything that a request may raise, network and parsing included.
+ERRORS: tuple[type[Exception], ...] = (Refused, Unreadable, HTTPError)
 
-_TRANSPORT = (boto.HTTPClientError, boto.ConnectionError, boto.IncompleteReadError)
 _BUSY = {"ConditionalRequestConflict", "OperationAborted"}
 _MISSING = {"NoSuchKey", "404", "NotFound"}
 # Answers that come with a 4xx status although the same request may pass next time. Digest complaints are among them:
@@ -41,6 +40,8 @@ _PASSING = {
 BAD_REQUEST, _PRECONDITION_FAILED, _SERVER_ERROR, _NOT_IMPLEMENTED = 400, 412, 500, 501
 _FULL = {"XMinioStorageFull", "InsufficientStorage", "QuotaExceeded"}
 _PASSING_STATUS = {408, 425, 429}
+_REDIRECTIONS = range(300, 400)
+_REDIRECTED = "The bucket is elsewhere: set FAIRTRIAL_S3_ENDPOINT and FAIRTRIAL_S3_REGION to those of its region."
 
 _NEXT_MOVES = {
     "AccessDenied": "Give the credentials s3:PutObject, s3:GetObject and s3:AbortMultipartUpload on the prefix, and "
@@ -48,6 +49,7 @@ _NEXT_MOVES = {
     "ExpiredToken": "The session has expired: renew the credentials and restart.",
     "InvalidAccessKeyId": "Check AWS_ACCESS_KEY_ID.",
     "SignatureDoesNotMatch": "Check AWS_SECRET_ACCESS_KEY and FAIRTRIAL_S3_REGION.",
+    "AuthorizationHeaderMalformed": "Set FAIRTRIAL_S3_REGION to the region of the bucket.",
     "RequestTimeTooSkewed": "Set this machine's clock right (NTP).",
     "NoSuchBucket": "Create the bucket, or correct FAIRTRIAL_S3_BUCKET.",
     "InvalidRequest": "If it speaks of Object Lock: the bucket has none; set FAIRTRIAL_S3_OBJECT_LOCK_DAYS to 0.",
@@ -56,10 +58,9 @@ _NEXT_MOVES = {
 
 def of(error: Exception) -> Fault:
     """What the error of a call means for the next move."""
-    if not isinstance(error, boto.ClientError):
-        passing = isinstance(error, _TRANSPORT) or "ResponseParser" in type(error).__name__
-        return Fault.UNKNOWN if passing else Fault.FINAL
-    code, answered = _code(error), status(error)
+    if not isinstance(error, Refused):
+        return Fault.UNKNOWN
+    code, answered = error.code, error.status
     if code == "PreconditionFailed" or answered == _PRECONDITION_FAILED:
         return Fault.TAKEN
     if code in _BUSY:
@@ -79,19 +80,19 @@ def of(error: Exception) -> Fault:
 
 def translated(error: Exception, what: str) -> StoreError:
     """A final fault as one of our errors: what was tried, what the store said, and what to do."""
-    if not isinstance(error, boto.ClientError):
+    if not isinstance(error, Refused):
         return StoreError(f"{what}: {error}")
-    code = _code(error)
-    message = f"{what}: the store answered {status(error)} {code}: {error.response['Error'].get('Message', '')}"
-    if code == "NotImplemented" or status(error) == _NOT_IMPLEMENTED:
+    message = f"{what}: the store answered {error.status} {error.code}: {error.message}"
+    if error.code == "NotImplemented" or error.status == _NOT_IMPLEMENTED:
         return StoreUnfit(message, next_move="Use a store that has conditional writes and SHA-256 checksums.")
-    return StoreError(message, next_move=_NEXT_MOVES.get(code, ""))
+    next_move = _REDIRECTED if error.status in _REDIRECTIONS else _NEXT_MOVES.get(error.code, "")
+    return StoreError(message, next_move=next_move)
 
 
 def unavailable(error: Exception, what: str) -> StoreUnavailable:
     """What was tried in vain for long enough: what the store said last, and what to do."""
-    said = f"{status(error)} {_code(error)}" if isinstance(error, boto.ClientError) else str(error)
-    if isinstance(error, boto.ClientError) and _code(error) in _FULL:
+    said = f"{error.status} {error.code}" if isinstance(error, Refused) else str(error)
+    if isinstance(error, Refused) and error.code in _FULL:
         return StoreUnavailable(
             f"{what}: the store did not take it ({said}): it is full.",
             next_move="Make room, or raise its quota; what waits for it is stored then.",
@@ -103,13 +104,4 @@ def unavailable(error: Exception, what: str) -> StoreUnavailable:
 
 def reason(error: Exception) -> str:
     """A short word for logs and counters: the store's error code, or the kind of network failure."""
-    return _code(error) if isinstance(error, boto.ClientError) else type(error).__name__
-
-
-def status(error: Any) -> int:
-    """The HTTP status that a store answered with."""
-    return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
-
-
-def _code(error: Any) -> str:
-    return str(error.response.get("Error", {}).get("Code", ""))
+    return error.code if isinstance(error, Refused) else type(error).__name__

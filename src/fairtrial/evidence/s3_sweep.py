@@ -6,10 +6,11 @@ upload. A lifecycle rule of the bucket does the same where a store has them; not
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from typing import Any
 
+from fairtrial.evidence import s3_xml
 from fairtrial.evidence.layout import Layout
 from fairtrial.evidence.s3_calls import S3Calls
+from fairtrial.evidence.s3_xml import Unfinished
 
 ABANDONED_AFTER = timedelta(days=1)  # the longest upload that is let go on takes minutes
 MOST = 1000  # in one sweep
@@ -22,21 +23,20 @@ def sweep(store: S3Calls, now: datetime, *, most: int = MOST, page: int = 1000) 
         for upload in _uploads(store, folder, page):
             if aborted == most:
                 return aborted
-            if upload["Initiated"] < now - ABANDONED_AFTER:
-                store.abort_upload(upload["Key"], upload["UploadId"])
+            if upload.initiated < now - ABANDONED_AFTER:
+                store.abort_upload(upload.key, upload.upload_id)
                 aborted += 1
     return aborted
 
 
-def _uploads(store: S3Calls, folder: str, page: int) -> Iterator[dict[str, Any]]:
-    arguments: dict[str, Any] = {"Bucket": store.settings.bucket, "Prefix": folder, "MaxUploads": page}
+def _uploads(store: S3Calls, folder: str, page: int) -> Iterator[Unfinished]:
+    query = {"uploads": "", "prefix": folder, "max-uploads": str(page), "encoding-type": "url"}
     while True:
-        listed = store.retrying(
-            f"list uploads below {folder}",
-            lambda: store.s3.list_multipart_uploads(**arguments),
+        found, after = store.retrying(
+            f"list uploads below {folder}", lambda: s3_xml.uploads(store.s3.ask("GET", query=query).data)
         )
-        yield from listed.get("Uploads", [])
-        if not listed.get("IsTruncated"):
+        yield from found
+        if after is None:
             return
         # By key alone: an upload that was aborted meanwhile is no marker. What this skips is there the next day.
-        arguments["KeyMarker"] = listed["NextKeyMarker"]
+        query["key-marker"] = after

@@ -3,11 +3,11 @@
 import contextlib
 import hashlib
 from collections.abc import Callable
-from typing import Any
 
 from fairtrial.errors import DigestMismatch, StoreError
+from fairtrial.evidence import s3_xml
 from fairtrial.evidence.objects import PART_SIZE, StoredObject, b64
-from fairtrial.evidence.s3_calls import S3Calls
+from fairtrial.evidence.s3_calls import CHECKSUM, ONCE, S3Calls
 
 
 class S3Upload:
@@ -22,7 +22,7 @@ class S3Upload:
         self._size = 0
         self._buffer = bytearray()
         self._upload_id: str | None = None
-        self._parts: list[dict[str, Any]] = []
+        self._parts: list[dict[str, str | int]] = []
 
     def write(self, chunk: bytes | bytearray | memoryview) -> None:
         """Take the next bytes, sending a part whenever one is full. A bytearray is the upload's from then on."""
@@ -79,30 +79,24 @@ class S3Upload:
                 self._calls.abort_upload(self._key, upload_id)
 
     def _send(self, number: int, data: bytes | bytearray) -> None:
-        checksum = b64(hashlib.sha256(data).digest())
-        arguments = self._calls.where(self._key) | {
-            "UploadId": self._upload_id,
-            "PartNumber": number,
-            "Body": data,
-            "ChecksumSHA256": checksum,
-        }
-        answer = self._calls.retrying(
-            f"upload part {number} of {self._key}", lambda: self._calls.s3.upload_part(**arguments)
-        )
-        self._parts[number - 1] |= {"ETag": answer["ETag"], "ChecksumSHA256": checksum}
+        digest, query = hashlib.sha256(data), {"partNumber": str(number), "uploadId": str(self._upload_id)}
+        checksum = b64(digest.digest())
+
+        def call() -> str:
+            sent = {"headers": {CHECKSUM: checksum}, "body": data, "sha256": digest.hexdigest()}
+            return s3_xml.etag(self._calls.s3.ask("PUT", self._key, query, **sent).headers)
+
+        etag = self._calls.retrying(f"upload part {number} of {self._key}", call)
+        self._parts[number - 1] |= {"ETag": etag, "ChecksumSHA256": checksum}
 
     def _start(self) -> str:
-        arguments = self._calls.new_object(self._key, self._media_type, self._expected)
-        answer = self._calls.retrying(
-            f"start upload of {self._key}",
-            lambda: self._calls.s3.create_multipart_upload(ChecksumAlgorithm="SHA256", **arguments),
-        )
-        return str(answer["UploadId"])
+        headers = self._calls.new_object(self._media_type, self._expected) | {"x-amz-checksum-algorithm": "SHA256"}
 
-    def _complete(self) -> Any:
-        return self._calls.s3.complete_multipart_upload(
-            **self._calls.where(self._key),
-            UploadId=self._upload_id,
-            MultipartUpload={"Parts": self._parts},
-            IfNoneMatch="*",
-        )
+        def call() -> str:
+            return s3_xml.upload_id(self._calls.s3.ask("POST", self._key, {"uploads": ""}, headers=headers).data)
+
+        return self._calls.retrying(f"start upload of {self._key}", call)
+
+    def _complete(self) -> None:
+        query, body = {"uploadId": str(self._upload_id)}, s3_xml.parts(self._parts)
+        s3_xml.completed(self._calls.s3.ask("POST", self._key, query, headers=ONCE, body=body).data)

@@ -7,18 +7,16 @@ import contextlib
 import hashlib
 import os
 from collections.abc import Mapping
-from typing import Any
-
-from botocore import exceptions as boto
 
 from fairtrial.errors import NotStored, StoreError, StoreUnavailable
-from fairtrial.evidence import s3_faults
+from fairtrial.evidence import s3_faults, s3_xml
 from fairtrial.evidence.layout import check_key
 from fairtrial.evidence.memory import MemoryStore
 from fairtrial.evidence.objects import GET_LIMIT, OCTETS, Download, ObjectStore, StoredObject, Upload, b64
-from fairtrial.evidence.s3_calls import Patience, S3Calls
+from fairtrial.evidence.s3_calls import CHECKSUM, DIGEST, ONCE, Patience, S3Calls
 from fairtrial.evidence.s3_client import S3Settings
 from fairtrial.evidence.s3_upload import S3Upload
+from fairtrial.evidence.s3_xml import Refused
 
 __all__ = ["Download", "MemoryStore", "ObjectStore", "Patience", "S3Settings", "S3Store", "StoredObject", "Upload"]
 
@@ -54,61 +52,60 @@ class S3Store(S3Calls):
 
     def head(self, key: str) -> StoredObject | None:
         """What lies under a key, or None. Objects streamed without a known digest are read to learn it."""
+
+        def ask() -> tuple[str | None, int]:
+            headers = self.s3.ask("HEAD", key).headers
+            return headers.get(DIGEST), s3_xml.size(headers)
+
         try:
-            answer = self.retrying(f"head {key}", lambda: self.s3.head_object(**self.where(key)))
+            sha256, size = self.retrying(f"head {key}", ask)
         except NotStored:
             return None
-        sha256 = answer["Metadata"].get("sha256")
-        return StoredObject(key, answer["ContentLength"], sha256) if sha256 else self.look(key)
+        return StoredObject(key, size, sha256) if sha256 else self.look(key)
 
     def keys(self, prefix: str) -> list[str]:
         """The keys that begin with `prefix`, sorted. What is put meanwhile may be among them or not."""
-        found: list[str] = []
-        bucket = self.settings.bucket
-        token: dict[str, str] = {}
+        found = set[str]()
+        query = {"list-type": "2", "prefix": prefix, "encoding-type": "url"}
         while True:
-            page = self.retrying(
-                f"list {prefix}",
-                lambda token=token: self.s3.list_objects_v2(Bucket=bucket, Prefix=prefix, **token),  # type: ignore[misc]
-            )
-            found += [each["Key"] for each in page.get("Contents", [])]
-            if not page.get("IsTruncated"):
-                return sorted(set(found))
-            token = {"ContinuationToken": page["NextContinuationToken"]}
+            page, token = self.retrying(f"list {prefix}", lambda: s3_xml.keys(self.s3.ask("GET", query=query).data))
+            found.update(page)
+            if token is None:
+                return sorted(found)
+            query["continuation-token"] = token
 
     def refuses_wrong_checksum(self, key: str) -> bool:
         """Whether a body that differs from its announced SHA-256 is refused, as it must be."""
-        wrong = b64(hashlib.sha256(b"announced").digest())
+        wrong = {CHECKSUM: b64(hashlib.sha256(b"announced").digest())}
         try:
-            self.s3.put_object(Body=b"sent", ChecksumSHA256=wrong, IfNoneMatch="*", **self.where(check_key(key)))
-        except boto.ClientError as error:
-            return s3_faults.status(error) == s3_faults.BAD_REQUEST
+            self.s3.ask("PUT", check_key(key), headers=ONCE | wrong, body=b"sent")
+        except Refused as error:
+            return error.status == s3_faults.BAD_REQUEST
         except s3_faults.ERRORS as error:
             raise StoreUnavailable(f"put {key}: the store did not answer ({s3_faults.reason(error)}).") from error
         return False
 
     def refuses_deletion(self, key: str) -> bool:
         """Whether the stored version of an object under retention outlives an attempt to delete it."""
-        version = self.retrying(f"head {key}", lambda: self.s3.head_object(**self.where(key))).get("VersionId")
-        arguments = self.where(key) | ({"VersionId": version} if version else {})
+        there = self.retrying(f"head {key}", lambda: self.s3.ask("HEAD", key))
+        version = there.headers.get("x-amz-version-id")
+        query = {"versionId": version} if version else {}
         with contextlib.suppress(*s3_faults.ERRORS):  # refused, or unknown: what counts is what is there now
-            self.s3.delete_object(**arguments)
+            self.s3.ask("DELETE", key, query)
         try:
-            self.retrying(f"head {key}", lambda: self.s3.head_object(**arguments))
+            self.retrying(f"head {key}", lambda: self.s3.ask("HEAD", key, query))
         except NotStored:
             return False
         return True
 
-    def object_lock(self) -> dict[str, Any] | None:
-        """The bucket's default retention (`Mode`, `Days`), empty without a default, None without Object Lock."""
+    def object_lock(self) -> tuple[str, int] | None:
+        """The bucket's default retention, as mode and days: "" and 0 without a default, None without Object Lock."""
         try:
-            answer = self.retrying(
+            return self.retrying(
                 "read the bucket's Object Lock",
-                lambda: self.s3.get_object_lock_configuration(Bucket=self.settings.bucket),
+                lambda: s3_xml.default_retention(self.s3.ask("GET", query={"object-lock": ""}).data),
             )
         except StoreUnavailable:
             raise
         except StoreError:
             return None
-        rule: dict[str, Any] = answer["ObjectLockConfiguration"].get("Rule", {}).get("DefaultRetention", {})
-        return rule

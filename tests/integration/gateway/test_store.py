@@ -12,6 +12,7 @@ from fairtrial.evidence.objects import PART_SIZE
 from fairtrial.evidence.probe import probe
 from fairtrial.evidence.s3_sweep import sweep
 from fairtrial.evidence.store import S3Settings, S3Store
+from tests.boto import boto
 
 BIG = secrets.token_bytes(PART_SIZE + 1000)
 FAULTS = [("drop", 0), ("SlowDown", 503), ("ConditionalRequestConflict", 409)]
@@ -28,7 +29,7 @@ def upload(store: S3Store, key: str, data: bytes, sha256: str | None = None):
 
 
 def parts_left(store: S3Store, key: str) -> list[str]:
-    listed = store.s3.list_multipart_uploads(Bucket=store.settings.bucket, Prefix=key)
+    listed = boto(store).list_multipart_uploads(Bucket=store.settings.bucket, Prefix=key)
     return [each["Key"] for each in listed.get("Uploads", [])]
 
 
@@ -46,7 +47,7 @@ def test_objects_are_under_retention_where_it_is_configured(world, store: S3Stor
     for make in (lambda key: locking.put(key, b"x"), lambda key: upload(locking, key, BIG)):
         key = fresh("locked.bin")
         make(key)
-        held = locking.s3.get_object_retention(Bucket=settings.bucket, Key=key)["Retention"]
+        held = boto(locking).get_object_retention(Bucket=settings.bucket, Key=key)["Retention"]
         assert held["Mode"] == "COMPLIANCE"
 
 
@@ -120,7 +121,7 @@ def test_an_equal_upload_is_adopted_and_an_unequal_one_refused_without_leaving_p
 def test_a_stream_without_a_known_digest_is_checked_by_its_parts(store: S3Store):
     key = fresh("a.bin")
     upload(store, key, BIG)
-    answer = store.s3.head_object(Bucket=store.settings.bucket, Key=key, ChecksumMode="ENABLED")
+    answer = boto(store).head_object(Bucket=store.settings.bucket, Key=key, ChecksumMode="ENABLED")
 
     assert "sha256" not in answer["Metadata"]
     assert answer["ChecksumSHA256"].endswith("-2")
@@ -130,7 +131,7 @@ def test_a_stream_without_a_known_digest_is_checked_by_its_parts(store: S3Store)
 def test_bytes_that_are_not_what_their_digest_says_are_not_given_out(store: S3Store):
     key = fresh("a.bin")
     where = {"Bucket": store.settings.bucket, "Key": key}
-    store.s3.put_object(Body=b"forged", Metadata={"sha256": hashlib.sha256(b"true").hexdigest()}, **where)
+    boto(store).put_object(Body=b"forged", Metadata={"sha256": hashlib.sha256(b"true").hexdigest()}, **where)
 
     with pytest.raises(DigestMismatch):
         store.get(key)
@@ -158,7 +159,7 @@ def test_uploads_are_swept_a_day_after_they_began(store: S3Store):
 def test_an_upload_that_another_gateway_has_swept_is_no_error(store: S3Store):
     key = f"ns/{secrets.token_hex(6)}/a.bin"
     begun(store, key)
-    upload_id = store.s3.list_multipart_uploads(Bucket=store.settings.bucket, Prefix=key)["Uploads"][0]["UploadId"]
+    upload_id = boto(store).list_multipart_uploads(Bucket=store.settings.bucket, Prefix=key)["Uploads"][0]["UploadId"]
 
     store.abort_upload(key, upload_id)
     store.abort_upload(key, upload_id)

@@ -17,6 +17,7 @@ from fairtrial.evidence import package_paths as paths
 from fairtrial.evidence.layout import sha256
 from fairtrial.testing import CANDIDATE_IMAGE
 from tests import stored_cohort
+from tests.boto import boto
 from tests.integration.package.conftest import Bucket
 from tests.stored_cohort import Stored
 
@@ -116,11 +117,11 @@ def test_another_archive_in_the_store_is_not_fetched(
     digest, data = next(iter(stored_cohort.hidden(bucket.made).items()))
     example = bucket.made.example
     key = example.layout.cohort(*example.address).released(digest)
-    bucket.store.s3.delete_object(Bucket=bucket.name, Key=key)
+    boto(bucket.store).delete_object(Bucket=bucket.name, Key=key)
     bucket.store.put(key, data[:-1] + b"!")
 
     with pytest.raises(PackageUnfit, match=digest):
         download(bucket.store, Address.of(after.uri, bucket.name), tmp_path / "package")
 
-    bucket.store.s3.delete_object(Bucket=bucket.name, Key=key)
+    boto(bucket.store).delete_object(Bucket=bucket.name, Key=key)
     bucket.store.put(key, data)

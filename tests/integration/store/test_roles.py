@@ -20,6 +20,7 @@ from fairtrial.evidence.roles import ROLES, RoleName, bucket_policy
 from fairtrial.evidence.s3_sweep import sweep
 from fairtrial.evidence.store import Patience, S3Settings, S3Store
 from local_cluster import binaries, s3
+from tests.boto import boto
 from tests.unit.evidence.test_roles import COHORT, CREATORS, LAYOUT, RUN
 
 ACCESS_DENIED = 403
@@ -105,7 +106,7 @@ def test_large_uploads_need_no_further_right(accounts: Accounts) -> None:
 def test_nobody_deletes_shortens_or_overwrites(accounts: Accounts) -> None:
     key = COHORT.ledger_page(77)
     accounts.stores["operator"].put(key, b"written once")
-    version = accounts.root.s3.head_object(Bucket=accounts.bucket, Key=key)["VersionId"]
+    version = boto(accounts.root).head_object(Bucket=accounts.bucket, Key=key)["VersionId"]
 
     for name, store in accounts.stores.items():
         for call in (
@@ -117,7 +118,7 @@ def test_nobody_deletes_shortens_or_overwrites(accounts: Accounts) -> None:
             ),
         ):
             with pytest.raises(ClientError) as refused:
-                call(store.s3)
+                call(boto(store))
             assert refused.value.response["ResponseMetadata"]["HTTPStatusCode"] == ACCESS_DENIED, name
         with pytest.raises((Conflict, FairtrialError)):
             store.put(key, b"written again")
@@ -144,7 +145,7 @@ def test_the_auditor_lists_versions_and_sees_retention(accounts: Accounts) -> No
     key = COHORT.checkpoint(99)
     locking = S3Settings.from_env(_env_of(accounts.stores["operator"]) | {"FAIRTRIAL_S3_OBJECT_LOCK_DAYS": "1"})
     S3Store(locking).put(key, b"note")
-    auditor = accounts.stores["auditor"].s3
+    auditor = boto(accounts.stores["auditor"])
 
     listed = auditor.list_object_versions(Bucket=accounts.bucket, Prefix=key)["Versions"]
     assert [one["Key"] for one in listed] == [key]

@@ -23,6 +23,7 @@ from fairtrial.evidence.store import Patience, S3Settings, S3Store
 from local_cluster import processes, seaweedfs
 from local_cluster.s3 import Credentials
 from tests import stored_cohort
+from tests.boto import boto
 from tests.integration.gateway import test_store as promises
 from tests.integration.gateway.conftest import FaultProxy, Handler
 from tests.integration.package.conftest import Bucket
@@ -65,13 +66,13 @@ class Server:
 
     def new_bucket(self, *, lock: bool = True) -> str:
         name = f"test-{secrets.token_hex(4)}"
-        self.store(name).s3.create_bucket(Bucket=name, ObjectLockEnabledForBucket=lock)
+        boto(self.store(name)).create_bucket(Bucket=name, ObjectLockEnabledForBucket=lock)
         return name
 
     def grant(self, bucket: str, prefix: str = "", *, conditional: bool = False) -> None:
         users: dict[RoleName, str] = {name: seaweedfs.principal(name) for name in ROLES}
         policy = bucket_policy(bucket, users, prefix, retained=True, conditional=conditional)
-        self.store(bucket).s3.put_bucket_policy(Bucket=bucket, Policy=json.dumps(policy))
+        boto(self.store(bucket)).put_bucket_policy(Bucket=bucket, Policy=json.dumps(policy))
 
 
 @dataclass
@@ -170,7 +171,7 @@ def test_a_default_retention_of_the_bucket_is_told_and_holds(server: Server) -> 
     store = server.store(bucket)
     rule = {"DefaultRetention": {"Mode": "COMPLIANCE", "Days": 1}}
     configuration = {"ObjectLockEnabled": "Enabled", "Rule": rule}
-    store.s3.put_object_lock_configuration(Bucket=bucket, ObjectLockConfiguration=configuration)
+    boto(store).put_object_lock_configuration(Bucket=bucket, ObjectLockConfiguration=configuration)
 
     assert probe(store).object_lock == ObjectLock("COMPLIANCE", 1)
     store.put("held.txt", b"held")
@@ -190,15 +191,15 @@ def test_not_even_the_root_account_shortens_or_lifts_a_retention(server: Server)
     store = server.store(bucket, days=2)
     store.put("held.txt", b"held")
     where = {"Bucket": bucket, "Key": "held.txt"}
-    version = store.s3.head_object(**where)["VersionId"]
+    version = boto(store).head_object(**where)["VersionId"]
     sooner, later = (datetime.now(UTC) + timedelta(days=days) for days in (1, 9))
 
     for call in (
-        lambda: store.s3.delete_object(**where, VersionId=version),
-        lambda: store.s3.delete_object(**where, VersionId=version, BypassGovernanceRetention=True),
-        lambda: store.s3.put_object_retention(**where, Retention={"Mode": "COMPLIANCE", "RetainUntilDate": sooner}),
-        lambda: store.s3.put_object_retention(**where, Retention={"Mode": "GOVERNANCE", "RetainUntilDate": later}),
-        lambda: store.s3.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Suspended"}),
+        lambda: boto(store).delete_object(**where, VersionId=version),
+        lambda: boto(store).delete_object(**where, VersionId=version, BypassGovernanceRetention=True),
+        lambda: boto(store).put_object_retention(**where, Retention={"Mode": "COMPLIANCE", "RetainUntilDate": sooner}),
+        lambda: boto(store).put_object_retention(**where, Retention={"Mode": "GOVERNANCE", "RetainUntilDate": later}),
+        lambda: boto(store).put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Suspended"}),
     ):
         with pytest.raises(ClientError):
             call()
@@ -211,11 +212,11 @@ def test_a_key_that_was_deleted_can_be_made_again_and_the_auditor_sees_both(serv
     server.grant(bucket)
     operator = server.store(bucket, "operator", days=1)
     operator.put(key, b"first")
-    server.store(bucket).s3.delete_object(Bucket=bucket, Key=key)
+    boto(server.store(bucket)).delete_object(Bucket=bucket, Key=key)
 
     assert operator.put(key, b"again").created
 
-    listed = server.store(bucket, "auditor").s3.list_object_versions(Bucket=bucket, Prefix=key)
+    listed = boto(server.store(bucket, "auditor")).list_object_versions(Bucket=bucket, Prefix=key)
     assert len(listed["Versions"]) == 2
     assert [one["Key"] for one in listed["DeleteMarkers"]] == [key]
 
@@ -229,9 +230,9 @@ def test_a_policy_that_demands_the_condition_has_no_effect_here(server: Server) 
     key = "ns/team/cohorts/c/u/packages/p/a.txt"
     analysis.put(key, b"first")
 
-    analysis.s3.put_object(Bucket=bucket, Key=key, Body=b"second")
+    boto(analysis).put_object(Bucket=bucket, Key=key, Body=b"second")
 
-    versions = server.store(bucket, "auditor").s3.list_object_versions(Bucket=bucket, Prefix=key)["Versions"]
+    versions = boto(server.store(bucket, "auditor")).list_object_versions(Bucket=bucket, Prefix=key)["Versions"]
     assert sorted(one["Size"] for one in versions) == [5, 6]
 
 
@@ -267,7 +268,7 @@ def test_a_cohort_is_stored_by_its_roles_published_fetched_by_the_auditor_and_ve
     keys = root.keys("")
     assert len(keys) > len(made.store.keys(""))
     for key in keys:
-        held = root.s3.get_object_retention(Bucket=bucket, Key=key)["Retention"]
+        held = boto(root).get_object_retention(Bucket=bucket, Key=key)["Retention"]
         assert held["Mode"] == "COMPLIANCE", key
 
 

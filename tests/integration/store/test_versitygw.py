@@ -13,6 +13,7 @@ from fairtrial.evidence.probe import probe
 from fairtrial.evidence.roles import bucket_policy
 from fairtrial.evidence.store import Patience, S3Settings, S3Store
 from local_cluster import s3
+from tests.boto import boto
 
 
 @pytest.fixture
@@ -36,14 +37,14 @@ def test_it_does_not_know_the_condition_of_a_policy(store: S3Store) -> None:
     policy = bucket_policy(store.settings.bucket, {"operator": s3.credentials().access_key}, conditional=True)
 
     with pytest.raises(ClientError, match="condition"):
-        store.s3.put_bucket_policy(Bucket=store.settings.bucket, Policy=json.dumps(policy))
+        boto(store).put_bucket_policy(Bucket=store.settings.bucket, Policy=json.dumps(policy))
 
 
 def test_a_put_without_the_condition_makes_a_second_version(store: S3Store) -> None:
     store.put("a.txt", b"first")
-    store.s3.put_object(Bucket=store.settings.bucket, Key="a.txt", Body=b"second")
+    boto(store).put_object(Bucket=store.settings.bucket, Key="a.txt", Body=b"second")
 
-    listed = store.s3.list_object_versions(Bucket=store.settings.bucket, Prefix="a.txt")["Versions"]
+    listed = boto(store).list_object_versions(Bucket=store.settings.bucket, Prefix="a.txt")["Versions"]
 
     assert sorted(one["Size"] for one in listed) == [5, 6]
 
@@ -51,7 +52,7 @@ def test_a_put_without_the_condition_makes_a_second_version(store: S3Store) -> N
 def test_a_key_that_was_deleted_is_not_made_again(store: S3Store) -> None:
     """Its `If-None-Match` counts a delete marker as something that lies there."""
     store.put("a.txt", b"first")
-    store.s3.delete_object(Bucket=store.settings.bucket, Key="a.txt")
+    boto(store).delete_object(Bucket=store.settings.bucket, Key="a.txt")
     hasty = S3Store(store.settings, patience=Patience(attempts=2, first_pause=0.01))
 
     with pytest.raises(StoreUnavailable, match="412"):
