@@ -15,6 +15,7 @@ from fairtrial.usage.calls import ARTIFACT as CALLS
 from fairtrial.usage.calls import ModelCalls
 from fairtrial.usage.conflicts import Conflict, as_counts, compare, contradictions
 from fairtrial.usage.counters import NOT_IN_WIRE, Counters
+from fairtrial.usage.course import NO_ANSWER, TOO_FEW
 
 __all__ = ["Record", "assemble", "load_record", "record_schema"]
 
@@ -122,7 +123,10 @@ def _usage(
         given = run.spec.network.model_provider_ref is not None
         nothing: Value[Any] = missing("not_collected") if given else not_applicable("no_model_provider")
         return r.Usage(
-            **dict.fromkeys(r.Usage.model_fields.keys() - {"refused_calls", "conflicts", "calls"}, nothing),
+            **dict.fromkeys(r.Usage.model_fields.keys() - {"refused_calls", "conflicts", "calls", "course"}, nothing),
+            course=r.CallCourse(
+                **dict.fromkeys(r.CallCourse.model_fields.keys() - {"faults_by"}, nothing), faults_by={}
+            ),
             refused_calls=calls.refused if calls else {},
             calls=artifact,
         )
@@ -152,8 +156,33 @@ def _usage(
         currency=measured(cost.currency) if cost.currency else missing("no_pricing_snapshot"),
         pricing_snapshot=measured(cost.snapshot) if cost.snapshot else missing("no_pricing_snapshot"),
         leaks=missing("not_scanned") if calls.unscanned else measured(len(calls.leaks)),
+        course=_course(calls),
         conflicts=tuple(r.UsageConflict(**vars(one)) for one in _conflicts(counters, agent)),
         calls=artifact,
+    )
+
+
+def _course(calls: ModelCalls) -> r.CallCourse:
+    """What the calls came to over the time of the run; too few of them have no start and no tail."""
+    found = calls.course
+
+    def told(value: int | None, reason: str) -> Value[int]:
+        if value is not None:
+            return measured(value)
+        return not_applicable(reason) if reason in (TOO_FEW, NO_ANSWER) else missing(reason)
+
+    waited, inputs = found.first_tokens_ms, found.inputs
+    return r.CallCourse(
+        unfinished_calls=measured(len(calls.unfinished)),
+        faults=measured(sum(found.faults.values())),
+        faults_by=found.faults,
+        recovered_faults=measured(found.recovered),
+        first_token_ms=told(found.first_token_ms, found.first_token_reason),
+        start_first_token_ms=told(waited.start, waited.reason),
+        tail_first_token_ms=told(waited.tail, waited.reason),
+        largest_input_tokens=told(found.largest_input, found.largest_input_reason),
+        start_input_tokens=told(inputs.start, inputs.reason),
+        tail_input_tokens=told(inputs.tail, inputs.reason),
     )
 
 

@@ -106,6 +106,30 @@ class UsageConflict(Model):
     note: str = ""
 
 
+class CallCourse(Model):
+    """How the model calls went over the time of the run; each rule is in `fairtrial.usage.course` (protocol 4 §7).
+
+    Values at the start and in the tail are lower medians of the first and the last third of the usable answers.
+    """
+
+    unfinished_calls: Value[Integer]
+    """Calls that began and whose end nobody recorded."""
+    faults: Value[Integer]
+    """Calls that failed on the provider's side, injected or not."""
+    faults_by: dict[str, Integer]
+    """The same by what failed: rate_limited, server_error, cut, silent, unusable_answer …"""
+    recovered_faults: Value[Integer]
+    """Those of them after whose end a call began that had a usable answer."""
+    first_token_ms: Value[Integer]
+    """Lower median of the time from a call's arrival until the first usable part of its answer."""
+    start_first_token_ms: Value[Integer]
+    tail_first_token_ms: Value[Integer]
+    largest_input_tokens: Value[Integer]
+    """The largest context: uncached and cached input and cache writes of one call."""
+    start_input_tokens: Value[Integer]
+    tail_input_tokens: Value[Integer]
+
+
 class Usage(Model):
     """What the provider counted, summed over the calls that were forwarded to it. Never estimated."""
 
@@ -135,6 +159,7 @@ class Usage(Model):
     leaks: Value[Integer]
     """Places where a provider's credential was found in what was journalled; while there are any, nothing that holds
     them may be published."""
+    course: CallCourse
     conflicts: tuple[UsageConflict, ...] = ()
     """Where the agent's own counts, or the provider's among each other, disagree with these."""
     calls: Annotated[Artifact, DOCUMENT] | None = None

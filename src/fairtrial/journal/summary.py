@@ -70,6 +70,7 @@ class Exchange:
     error_type: str = ""  # as the provider's error, or an error in its stream, names it
     queued_ms: int = 0  # waited for its turn at the provider
     ttfb_ms: int | None = None  # first byte of the answer's head
+    ttft_ms: int | None = None  # first part of the answer that an agent can use; of one that does not stream, its end
     ttlb_ms: int | None = None  # last byte of the answer
     request_bytes: int = 0
     response_bytes: int = 0

@@ -13,7 +13,8 @@ from typing import Literal
 from fairtrial.journal.summary import Exchange, Leak
 from fairtrial.usage import money
 from fairtrial.usage.counters import NOT_FORWARDED, Total, add
-from fairtrial.wires.outage import Answer, outage
+from fairtrial.usage.course import Course, answer_of, course, fault, span
+from fairtrial.wires.outage import outage
 
 ARTIFACT = "model/calls.json"
 _DATED = re.compile(r"(?:-preview)?-(?:[0-9]{3,8}|[0-9]{2}-[0-9]{2,4}|[0-9]{4}-[0-9]{2}-[0-9]{2})")
@@ -36,6 +37,10 @@ class Call:
     usage: str  # complete, incomplete, absent or not_applicable
     journal_size: int | None
     journal_sha256: str | None
+    fault: str = ""  # what failed on the provider's side
+    ttft_ms: int | None = None
+    input_tokens: int | None = None  # uncached, cached and written to the cache together
+    output_tokens: int | None = None
 
 
 @dataclass(frozen=True)
@@ -64,6 +69,7 @@ class ModelCalls:
     outage_cause: str = ""
     leaks: list[FoundLeak] = field(default_factory=list)
     unscanned: int = 0  # exchanges in which nobody looked for credentials
+    course: Course = field(default_factory=Course)
     schema_version: int = 1
 
     @property
@@ -101,7 +107,7 @@ def summarise(
     forwarded = [one for one in exchanges if one.ending != "refused" and one.usage.reason != NOT_FORWARDED]
     generating = [one for one in forwarded if one.kind == "generate"]
     costs = (money.cost(one.usage, prices, one.answered_model or one.requested_model or model) for one in forwarded)
-    out = outage([_answer(one) for one in sorted(exchanges, key=_end)])
+    out = outage([answer_of(one) for one in sorted(exchanges, key=_end)])
     return ModelCalls(
         provider=provider,
         model=model,
@@ -117,6 +123,7 @@ def summarise(
         outage_cause=out.cause if out else "",
         leaks=[FoundLeak(name, leak) for name, exchange, _, _ in ordered for leak in exchange.leaks],
         unscanned=sum(one.leak_scan != "done" for one in exchanges),
+        course=course(generating),
     )
 
 
@@ -133,17 +140,15 @@ def _call(name: str, page: Exchange, size: int, sha256: str) -> Call:
         usage=page.usage.state,
         journal_size=page.journal.size if page.journal else None,
         journal_sha256=page.journal.sha256 if page.journal else None,
+        fault=fault(page) if page.kind == "generate" else "",
+        ttft_ms=page.ttft_ms,
+        input_tokens=page.usage.counters.get("all_input"),
+        output_tokens=page.usage.counters.get("output"),
     )
 
 
-def _answer(page: Exchange) -> Answer:
-    return Answer(page.status, page.ending, page.first_usable, page.error_type, page.kind, page.ending == "refused")
-
-
 def _end(page: Exchange) -> tuple[int, str]:
-    """When an exchange ended: its name begins with its start in milliseconds."""
-    started = int(page.exchange.partition("-")[0])
-    return started + (page.ttlb_ms or page.ttfb_ms or 0), page.exchange
+    return span(page)[1], page.exchange
 
 
 def is_model(answered: str, pinned: str) -> bool:

@@ -48,6 +48,10 @@ class ResponseFacts:
 class Reader(Protocol):
     """Reads one answer as it passes. Memory is bounded, whatever is fed."""
 
+    @property
+    def usable(self) -> bool:
+        """Whether something that an agent can use has come. Of an answer that does not stream: only at its end."""
+
     def feed(self, chunk: bytes) -> None:
         """Take the next bytes of the decompressed body, cut anywhere."""
 

@@ -85,6 +85,11 @@ class AnswerReader:
         self._problem = ""
         self._facts: ResponseFacts | None = None
 
+    @property
+    def usable(self) -> bool:
+        """Whether something that an agent can use has come. Of an answer that does not stream: only at its end."""
+        return self._account.seen.first_usable
+
     def feed(self, chunk: bytes) -> None:
         """Take the next bytes of the decompressed body, cut anywhere."""
         if self._framing == "unknown":

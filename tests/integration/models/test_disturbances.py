@@ -489,5 +489,7 @@ async def test_times_are_told(world: World):
     page = await world.page()
     assert page.ttfb_ms is not None and page.ttlb_ms is not None
     assert page.ttfb_ms < 150 <= page.ttlb_ms - page.ttfb_ms < took + 1
+    assert page.ttft_ms is not None
+    assert page.ttfb_ms <= page.ttft_ms <= page.ttlb_ms
     times = [frame.ms for frame in world.frames(page) if frame.kind == Kind.RESPONSE_BODY]
     assert max(times) - min(times) >= 150

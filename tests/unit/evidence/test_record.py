@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 
 from fairtrial import documents
 from fairtrial.api import BenchmarkRun, digest, parse
-from fairtrial.documents import Artifact, Diff
+from fairtrial.documents import Artifact, Consumption, Diff
 from fairtrial.errors import InvalidInput
 from fairtrial.evidence.record import assemble, load_record, record_schema
 from fairtrial.evidence.value import INT64_MAX, Integer, Value, measured, missing, not_applicable, plain, void
 from fairtrial.testing import agent_report, check_result, evaluation_report, make_finished_run, make_run, pod_facts
 from fairtrial.usage.calls import ModelCalls
 from fairtrial.usage.counters import Counters, Total
+from fairtrial.usage.course import TOO_FEW, Course, Pair
 from fairtrial.usage.money import Cost
 
 REPORTS = (Artifact("agent/report.json", 2000, "5" * 64), Artifact("evaluation/report.json", 900, "6" * 64))
@@ -101,8 +102,48 @@ def test_null_never_becomes_zero():
     assert usage.pop("refusedCalls") == {}
     assert usage.pop("calls", None) is None
     assert usage.pop("conflicts") == []
+    course = usage.pop("course")
+    assert course.pop("faultsBy") == {}
+    numbers += [*course.values(), *record["consumption"].values()]
     numbers += [*usage.values(), record["interaction"]["wallMs"], record["timings"]["queuedMs"]]
     assert all(value["state"] != "measured" and "value" not in value and value["reason"] for value in numbers)
+
+
+def test_consumption_is_what_the_kernel_told_and_missing_where_it_did_not():
+    told = dataclasses.replace(agent_report(), consumption=Consumption(cpu_us=41_000_999, throttled_us=0))
+    record = json.loads(assemble(make_finished_run(), told, evaluation_report()).to_bytes())
+    assert record["consumption"] == {
+        "cpuMs": {"state": "measured", "value": 41_000},
+        "cpuPeriods": {"state": "missing", "reason": "not_told_by_the_kernel"},
+        "throttledPeriods": {"state": "missing", "reason": "not_told_by_the_kernel"},
+        "throttledMs": {"state": "measured", "value": 0},
+        "memoryPeakBytes": {"state": "missing", "reason": "not_told_by_the_kernel"},
+    }
+
+
+def test_launch_without_a_last_word_leaves_consumption_missing():
+    silent = dataclasses.replace(agent_report(), consumption=None)
+    record = json.loads(assemble(make_finished_run(), silent, evaluation_report()).to_bytes())
+    assert record["consumption"]["cpuMs"] == {"state": "missing", "reason": "not_reached"}
+
+
+def test_the_course_of_the_calls_is_measured_or_says_why_not():
+    course = Course({"rate_limited": 2}, 1, 40, "", Pair(reason=TOO_FEW), None, "unknown_in_1_of_3_calls", Pair(5, 9))
+    calls = dataclasses.replace(calls_with(output=1), unfinished=["a"], course=course)
+    made = json.loads(assemble(with_a_provider(), agent_report(), evaluation_report(), (), calls).to_bytes())
+    found = made["usage"]["course"]
+    assert found.pop("faultsBy") == {"rate_limited": 2}
+    assert {name: value.get("value", f"{value['state']}: {value.get('reason')}") for name, value in found.items()} == {
+        "unfinishedCalls": 1,
+        "faults": 2,
+        "recoveredFaults": 1,
+        "firstTokenMs": 40,
+        "startFirstTokenMs": f"not_applicable: {TOO_FEW}",
+        "tailFirstTokenMs": f"not_applicable: {TOO_FEW}",
+        "largestInputTokens": "missing: unknown_in_1_of_3_calls",
+        "startInputTokens": 5,
+        "tailInputTokens": 9,
+    }
 
 
 def test_a_measured_zero_stays_a_zero():

@@ -440,6 +440,26 @@ def test_what_cannot_be_read_is_a_problem_and_no_exception(wire: str, data: byte
     assert not facts.first_usable
 
 
+@pytest.mark.parametrize("wire", STREAMS)
+def test_a_stream_is_usable_from_its_first_token_on_and_not_before(wire: str):
+    reader = BY_NAME[wire].reader(BY_NAME[wire].read_request(find("POST", PATHS[wire])[1], b"{}"), SEMANTICS[wire])
+    seen = []
+    for event in STREAMS[wire]:
+        seen.append(reader.usable)
+        reader.feed(sse(event))
+    assert not seen[0]
+    assert seen[-1], "before the last event it had something to use"
+    assert reader.usable
+
+
+def test_an_answer_that_does_not_stream_is_usable_at_its_end():
+    wire = BY_NAME["openaiChat"]
+    reader = wire.reader(wire.read_request(find("POST", PATHS["openaiChat"])[1], b"{}"), SEMANTICS["openaiChat"])
+    reader.feed(b'{"id": "1", "model": "m-1", "choices": [{"message": {"content": "hello"}}]}')
+    assert not reader.usable
+    assert reader.finish().first_usable
+
+
 def test_a_whole_answer_over_the_limit_is_not_kept(monkeypatch: pytest.MonkeyPatch, answers: Answers):
     monkeypatch.setattr(reading, "MAX_BODY", 1000)
     wire = BY_NAME["openaiChat"]

@@ -62,6 +62,7 @@ class Live:
     forwarded: bool = False
     queued_ms: int = 0
     ttfb_ms: int | None = None
+    ttft_ms: int | None = None
     ttlb_ms: int | None = None
     ending: Ending = "gateway_cut"  # until something better is known
     refusal: str = ""
@@ -91,6 +92,8 @@ class Live:
                 if number:
                     yield
                 self.reader.feed(piece)
+                if self.ttft_ms is None and self.reader.usable:
+                    self.ttft_ms = self.recording.ms
 
     def finish(self) -> Exchange:
         """The page, of whatever is known now."""
@@ -118,6 +121,7 @@ class Live:
             error_type=found.error_type if found else "",
             queued_ms=self.queued_ms,
             ttfb_ms=self.ttfb_ms,
+            ttft_ms=self._first_token_ms(found),
             ttlb_ms=self.ttlb_ms,
             request_bytes=self.request_bytes,
             response_bytes=self.response_bytes,
@@ -135,6 +139,11 @@ class Live:
         except Exception as error:  # noqa: BLE001 — what a provider sent must not lose its own journal
             say("answer could not be read", logging.ERROR, error=type(error).__name__)
             return None
+
+    def _first_token_ms(self, found: ResponseFacts | None) -> int | None:
+        if found is None or not found.first_usable:
+            return None
+        return self.ttlb_ms if self.ttft_ms is None else self.ttft_ms
 
     def _came_short(self, found: ResponseFacts | None) -> bool:
         readable = found is not None and not found.problem and not (self.plain and self.plain.problem)

@@ -74,7 +74,7 @@ def ended_page(path: Path, facts: Told, provider: Peer | None) -> Exchange:
     started, request, response = facts.started, facts.request, facts.response
     assert started is not None
     semantics = provider.semantics if provider else None
-    asked, answered = _read(path, facts, semantics)
+    asked, answered, first_ms = _read(path, facts, semantics)
     usage = answered.usage if answered and semantics else None
     reason = NOT_FORWARDED if not facts.forwarded else "gateway_restarted" if provider else "provider_unknown"
     nothing = semantics or Semantics(cached_inside_input=False, reasoning_inside_output=False)
@@ -99,6 +99,7 @@ def ended_page(path: Path, facts: Told, provider: Peer | None) -> Exchange:
         stop_reason=answered.stop_reason if answered else "",
         error_type=answered.error_type if answered else "",
         ttfb_ms=facts.response_ms,
+        ttft_ms=first_ms if answered and answered.first_usable else None,
         ttlb_ms=facts.last_ms if facts.response_whole else None,
         request_bytes=facts.request_bytes,
         response_bytes=facts.response_bytes,
@@ -126,10 +127,11 @@ def _read(path: Path, facts: Told, semantics: Semantics | None) -> tuple[Request
     wire, call = BY_NAME[found[0].name], found[1]
     body, reader, plain = bytearray(), None, None
     asked: RequestFacts | None = None
+    first_ms: int | None = None
     neutral = semantics or Semantics(cached_inside_input=False, reasoning_inside_output=False)
 
     def take(frame: Frame) -> None:
-        nonlocal asked, reader, plain
+        nonlocal asked, reader, plain, first_ms
         if frame.kind == Kind.REQUEST_BODY:
             body.extend(frame.payload)
         elif frame.kind == Kind.REQUEST_END and facts.request:
@@ -142,9 +144,13 @@ def _read(path: Path, facts: Told, semantics: Semantics | None) -> tuple[Request
             plain = Plain(coding(facts.response.headers), SCAN_LIMIT)
         elif frame.kind == Kind.RESPONSE_BODY and reader and plain:
             _feed(reader, plain, frame.payload)
+            if first_ms is None and reader.usable:
+                first_ms = frame.ms
 
     told(path, take)
-    return asked, reader.finish() if reader else None
+    answered = reader.finish() if reader else None
+    whole_ms = facts.last_ms if facts.response_whole else None
+    return asked, answered, whole_ms if first_ms is None else first_ms
 
 
 def _feed(reader: Reader, plain: Plain, chunk: bytes) -> None:

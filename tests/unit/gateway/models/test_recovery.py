@@ -10,8 +10,8 @@ from fairtrial_gateway.models.spool import Spool
 
 from fairtrial import documents
 from fairtrial.documents import RunIdentity
-from fairtrial.journal.exchange import FORWARDED, RequestHead, Started
-from fairtrial.journal.frames import Kind
+from fairtrial.journal.exchange import FORWARDED, RequestHead, ResponseHead, Started
+from fairtrial.journal.frames import Kind, frame_head
 
 BODY = b'{"model": "m", "messages": []}'
 
@@ -65,6 +65,35 @@ async def test_what_was_not_forwarded_used_nothing(tmp_path):
         waited: ("gateway_restarted", "not_applicable", "not_forwarded"),
         asked: ("gateway_restarted", "absent", "provider_unknown"),
     }
+
+
+@pytest.mark.parametrize(
+    ("chunks", "whole", "expected"),
+    [
+        (
+            [(30, b'data: {"choices": []}\n\n'), (70, b'data: {"choices": [{"delta": {"content": "a"}}]}\n\n')],
+            False,
+            70,
+        ),
+        ([(30, b'data: {"choices": []}\n\n')], True, None),  # nothing to use came
+        ([(30, b'{"choices": [{"message"'), (70, b': {"content": "a"}}]}')], True, 90),  # does not stream: its end
+    ],
+)
+async def test_the_first_usable_part_has_the_time_that_the_journal_has(tmp_path, chunks, whole, expected):
+    spool, uploads = Spool(tmp_path, 1 << 20), Uploads()
+    left(spool, 1, FORWARDED)
+    [path] = spool.files()
+    with path.open("ab") as file:
+        frames = [(Kind.RESPONSE_HEAD, 20, documents.dump(ResponseHead(200, "", "1.1", [])))]
+        frames += [(Kind.RESPONSE_BODY, ms, chunk) for ms, chunk in chunks]
+        frames += [(Kind.RESPONSE_END, 90, b"")] if whole else []
+        for kind, ms, payload in frames:
+            file.write(frame_head(kind, ms, payload) + payload)
+
+    await recover(spool, uploads, Providers())
+
+    [page] = uploads.pages.values()
+    assert page.ttft_ms == expected
 
 
 async def test_a_journal_that_cannot_be_read_is_put_aside_and_holds_nobody_up(tmp_path):
