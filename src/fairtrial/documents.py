@@ -17,6 +17,7 @@ from fairtrial.errors import InvalidInput
 
 T = TypeVar("T")
 _PLAIN = frozenset({str, int, float, bool, types.NoneType})
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 # --- what fetch, launch and record are told ---------------------------------------------------------------------------
@@ -346,7 +347,7 @@ class EvaluationReport:
 # --- reading and writing ----------------------------------------------------------------------------------------------
 def dump(document: Any) -> bytes:
     """Canonical bytes of a document: sorted camelCase keys, no spaces, UTF-8, no NaN. Same facts, same bytes."""
-    text = json.dumps(to_json(document), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    text = _CANONICAL.encode(to_json(document))
     return text.encode("utf-8", "replace")  # a lone surrogate, from a hostile file name, becomes "?"
 
 
@@ -354,8 +355,9 @@ def to_json(value: Any) -> Any:
     """Dataclasses become objects with camelCase keys; everything else stays as it is."""
     if type(value) in _PLAIN:  # nearly everything in a document, so looked at first
         return value
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {key: to_json(getattr(value, f.name)) for key, f in _fields(type(value)).items()}
+    if (names := _names(type(value))) is not None:
+        made = {key: getattr(value, name) for key, name in names}
+        return {key: each if type(each) in _PLAIN else to_json(each) for key, each in made.items()}
     if isinstance(value, dict):
         return {key: to_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -428,6 +430,12 @@ def _hints(kind: type) -> dict[str, Any]:
 @functools.cache
 def _fields(kind: type) -> "dict[str, dataclasses.Field[Any]]":
     return {camel(f.name): f for f in dataclasses.fields(kind)}
+
+
+@functools.cache
+def _names(kind: type) -> tuple[tuple[str, str], ...] | None:
+    """Keys and attributes of a dataclass; None for another type."""
+    return tuple((key, f.name) for key, f in _fields(kind).items()) if dataclasses.is_dataclass(kind) else None
 
 
 @functools.cache

@@ -31,7 +31,7 @@ def recorded(folder: Path, number: int) -> Ended:
     recording.response_body(b"x" + SECRET)
     page = Exchange(name, RUN, "p", "openaiChat", "/", "2026-01-01T12:00:00.000Z", "complete")
     recording.ended(page)
-    return Ended(started, recording.file.path, page, {"provider-credential": SECRET})
+    return Ended(recording.file.path, {"provider-credential": SECRET}, started, page)
 
 
 @pytest.fixture
@@ -60,6 +60,19 @@ async def test_it_stores_scans_and_says_what_it_found(tmp_path: Path, environmen
     assert page.leaks[0].name == "provider-credential" and page.journal is not None
     assert page.journal.size == len(files["exchange.ftj"])
     assert SECRET not in files["exchange.json"]
+
+
+async def test_what_the_journal_says_need_not_be_told(tmp_path: Path, environment: FakeS3):
+    process, ended = Process(1), recorded(tmp_path, 1)
+    assert await process.ended(Ended(ended.path, ended.secrets)) == 1
+
+    bare = tmp_path / "1700000000002-0badcafe.ftj"
+    bare.write_bytes(b"")
+    with pytest.raises(NotStoredNow, match="Unfinished"):
+        await process.ended(Ended(bare, {}))
+    await process.close()
+
+    assert {key.rsplit("/", 1)[1] for key in environment.objects} == {"exchange.ftj", "exchange.json"}
 
 
 async def test_a_store_that_refuses_is_told(tmp_path: Path, environment: FakeS3):

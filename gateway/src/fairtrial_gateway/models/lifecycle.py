@@ -89,8 +89,8 @@ class Lifecycle:
             self._open += Counter()  # drops zeros
             page = live.finish()
             on_page(page)
-            live.recording.ended(page)
-            self._uploads.ended(page, live.peer.secrets)
+            written = live.recording.ended(page)
+            self._uploads.ended(page, live.peer.secrets, written=written)
             self.measures.ended(page, time.monotonic() - began)
 
 

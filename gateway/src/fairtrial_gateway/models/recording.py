@@ -1,6 +1,5 @@
 """One exchange being written down, as it happens."""
 
-import contextlib
 import time
 from collections.abc import Iterable
 
@@ -66,11 +65,15 @@ class Recording:
         """Something that happened."""
         self.file.append(Kind.NOTE, self.ms, what.encode())
 
-    def ended(self, page: Exchange) -> None:
-        """The exchange is over, and this is what it came to. What a full disk refuses is added before the upload."""
-        with contextlib.suppress(SpoolFull):
+    def ended(self, page: Exchange) -> bool:
+        """The exchange is over, and this is what it came to. False if a full disk refuses that; the upload adds it."""
+        try:
             self.file.append(Kind.ENDED, self.ms, summary.dump(page), always=True)
-        self.file.close()
+        except SpoolFull:
+            return False
+        finally:
+            self.file.close()
+        return True
 
 
 def request_head(method: str, target: str, http_version: str, headers: RawHeaders) -> RequestHead:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from fairtrial import documents
+from fairtrial.errors import FairtrialError
 from fairtrial.evidence.layout import Layout
 from fairtrial.evidence.objects import MIB, StoredObject, Upload
 from fairtrial.journal import summary
@@ -34,12 +35,21 @@ class Sink(Protocol):
 
 @dataclass(frozen=True)
 class Ended:
-    """An exchange that is over. No secrets to look for in its journal: they could not be read."""
+    """An exchange that is over. No secrets to look for in its journal: they could not be read.
 
-    started: Started
+    Without `started` or `page` the journal has it, whole.
+    """
+
     path: Path
-    page: Exchange
     secrets: Mapping[str, bytes] | None = field(repr=False)
+    started: Started | None = None
+    page: Exchange | None = None
+
+
+class Unfinished(FairtrialError):
+    """A journal lacks what whoever handed it over says that it has."""
+
+    reason = "Unfinished"
 
 
 @dataclass(frozen=True)
@@ -55,8 +65,8 @@ class Storing:
 
     def ended(self, ended: Ended) -> int:
         """Finish the journal and store it, then its page; how many leaks were found in it."""
-        page, scan = _finished(ended)
-        upload = self.sink.open_upload(self._key(ended.started, JOURNAL))
+        started, page, scan = _finished(ended)
+        upload = self.sink.open_upload(self._key(started, JOURNAL))
         try:
             with ended.path.open("rb") as file:
                 while chunk := file.read(MIB):
@@ -66,7 +76,7 @@ class Storing:
             upload.abort()
             raise
         whole = page.scanned(scan).with_journal(stored.size, stored.sha256)
-        self.sink.put(self._key(ended.started, PAGE), summary.dump(whole), media_type=JSON)
+        self.sink.put(self._key(started, PAGE), summary.dump(whole), media_type=JSON)
         return len(scan.leaks)
 
     def _key(self, started: Started, file: str) -> str:
@@ -76,19 +86,22 @@ class Storing:
         )
 
 
-def _finished(ended: Ended) -> tuple[Exchange, Scan]:
+def _finished(ended: Ended) -> tuple[Started, Exchange, Scan]:
     """Read the journal once more and append what its end lacks; what was written before a restart stays."""
     scanning = reading.Scanning(ended.secrets)
     facts, stop = reading.told(ended.path, scanning.take)
+    started, page = facts.started or ended.started, facts.page or ended.page
+    if started is None or page is None:
+        raise Unfinished(f"The journal {ended.path.name} does not say which exchange it is of, or how that ended.")
     if facts.page and facts.scan:
-        return facts.page, facts.scan
-    page, scan = facts.page or ended.page, scanning.result()
+        return started, page, facts.scan
+    scan = scanning.result()
     os.truncate(ended.path, stop.offset)
     with ended.path.open("ab") as file:
         if facts.page is None:
             file.write(_frame(Kind.ENDED, facts.last_ms, summary.dump(page)))
         file.write(_frame(Kind.SCANNED, facts.last_ms, documents.dump(scan)))
-    return page, scan
+    return started, page, scan
 
 
 def _frame(kind: Kind, ms: int, payload: bytes) -> bytes:

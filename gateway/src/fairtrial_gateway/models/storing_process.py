@@ -54,13 +54,14 @@ def main() -> int:
 def do(storing: Storing, asked: dict[str, Any]) -> dict[str, Any]:
     """One piece of work: its result, or why it failed."""
     try:
-        started = documents.from_json(Started, asked["started"], "started")
-        if "path" not in asked:
+        started = documents.from_json(Started, asked["started"], "started") if "started" in asked else None
+        if started and "path" not in asked:
             storing.started(started)
             return {"leaks": 0}
         encoded = asked["secrets"]
         secrets = None if encoded is None else {name: base64.b64decode(value) for name, value in encoded.items()}
-        return {"leaks": storing.ended(Ended(started, Path(asked["path"]), summary.load(asked["page"]), secrets))}
+        page = summary.load(asked["page"]) if "page" in asked else None
+        return {"leaks": storing.ended(Ended(Path(asked["path"]), secrets, started, page))}
     except FairtrialError as error:
         return {"reason": error.reason, "message": str(error)}
     except Exception as error:  # noqa: BLE001 — the gateway is told, and tries again

@@ -1,4 +1,4 @@
-"""From the spool into the store: `started.json` at once; when the exchange has ended its journal, and then its page.
+"""From the spool into the store: `started.json` soon; when the exchange has ended its journal, and then its page.
 
 While the store is down journals wait in the spool, and nothing is lost as long as it holds them.
 """
@@ -7,6 +7,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,7 +20,18 @@ from fairtrial_gateway.models.storing import Ended
 from fairtrial_gateway.models.workers import Worker
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
+START_SECONDS = 0.05  # of a call that ends sooner the page says it all as soon, and its start needs no object
 T = TypeVar("T")
+
+
+@dataclass
+class _Open:
+    """An exchange that has not ended."""
+
+    started: Started
+    path: Path
+    timer: asyncio.TimerHandle
+    telling: "asyncio.Task[None] | None" = None
 
 
 class Uploads:
@@ -30,65 +42,78 @@ class Uploads:
     ) -> None:
         self._spool, self._worker, self._on_leaks = spool, worker, on_leaks
         self._large, self._small = asyncio.Semaphore(at_once), asyncio.Semaphore(1)
-        self._tasks: dict[str, asyncio.Task[None]] = {}
-        self._open: dict[str, tuple[Started, Path, asyncio.Future[Ended]]] = {}
+        self._open: dict[str, _Open] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}  # of those that have ended
 
     @property
     def waiting(self) -> int:
         """Exchanges that are not in the store as a whole."""
-        return len(self._tasks)
+        return len(self._open) + len(self._tasks)
 
     def has(self, exchange: str) -> bool:
         """Whether an exchange is here already."""
-        return exchange in self._tasks
+        return exchange in self._open or exchange in self._tasks
 
     def began(self, started: Started, path: Path) -> None:
         """An exchange has begun."""
-        name = started.exchange
-        ended: asyncio.Future[Ended] = asyncio.get_running_loop().create_future()
-        self._open[name] = (started, path, ended)
-        self._tasks[name] = asyncio.create_task(self._life(started, ended))
+        timer = asyncio.get_running_loop().call_later(START_SECONDS, self._tell, started.exchange)
+        self._open[started.exchange] = _Open(started, path, timer)
 
-    def ended(self, page: Exchange, secrets: Mapping[str, bytes] | None) -> None:
-        """An exchange is over; the secrets are looked for in its journal."""
-        started, path, ended = self._open.pop(page.exchange)
-        ended.set_result(Ended(started, path, page, secrets))
+    def ended(self, page: Exchange, secrets: Mapping[str, bytes] | None, *, written: bool = False) -> None:
+        """An exchange is over; the secrets are looked for in its journal, which has the page if that is `written`."""
+        begun = self._open.pop(page.exchange)
+        begun.timer.cancel()
+        if begun.telling:
+            begun.telling.cancel()
+        attempts = [Ended(begun.path, secrets, begun.started, page)]
+        if written:
+            attempts.insert(0, Ended(begun.path, secrets))
+        self._tasks[page.exchange] = asyncio.create_task(self._store(page.exchange, attempts))
 
     async def settled(self) -> None:
         """Wait until everything that has ended is in the store."""
-        while tasks := [task for name, task in self._tasks.items() if name not in self._open]:
-            await asyncio.wait(tasks)
+        while self._tasks:
+            await asyncio.wait(self._tasks.values())
 
     async def close(self) -> None:
         """Stop; what is in the spool stays there."""
-        tasks = list(self._tasks.values())
+        telling = []
+        for begun in self._open.values():
+            begun.timer.cancel()
+            telling += [begun.telling] if begun.telling else []
+        tasks = [*self._tasks.values(), *telling]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._worker.close()
 
-    async def _life(self, started: Started, ended: "asyncio.Future[Ended]") -> None:
-        try:
-            await self._tell_started(started, ended)
-            done = await ended
-            leaks = await self._patiently(self._large, "store a journal", lambda: self._worker.ended(done))
-            self._on_leaks(leaks)
-            self._spool.remove(done.path)
-        except Exception as error:  # noqa: BLE001 — one bad journal must not take the others along; its file stays
-            say("journal not stored", logging.ERROR, exchange=started.exchange, error=type(error).__name__)
-        finally:
-            self._tasks.pop(started.exchange, None)
+    def _tell(self, exchange: str) -> None:
+        """Put `started.json`, until the exchange ends."""
+        begun = self._open[exchange]
+        call = self._patiently(self._small, "store a start", lambda: self._worker.started(begun.started))
+        begun.telling = asyncio.create_task(self._logged(exchange, call))
 
-    async def _tell_started(self, started: Started, ended: "asyncio.Future[Ended]") -> None:
-        """Put `started.json`, unless the exchange ends before that: then the page says it all as soon."""
-        put = asyncio.create_task(self._patiently(self._small, "store a start", lambda: self._worker.started(started)))
-        either = asyncio.Event()
-        for each in (put, ended):
-            each.add_done_callback(lambda _: either.set())
+    async def _store(self, exchange: str, attempts: list[Ended]) -> None:
+        """Store an exchange; the last of `attempts` is made as often as needed."""
+
+        def attempt() -> Awaitable[int]:
+            return self._worker.ended(attempts.pop(0) if len(attempts) > 1 else attempts[0])
+
+        async def store() -> None:
+            leaks = await self._patiently(self._large, "store a journal", attempt)
+            self._on_leaks(leaks)
+            self._spool.remove(attempts[-1].path)
+
         try:
-            await either.wait()
+            await self._logged(exchange, store())
         finally:
-            put.cancel()
+            self._tasks.pop(exchange, None)
+
+    async def _logged(self, exchange: str, work: Awaitable[object]) -> None:
+        try:
+            await work
+        except Exception as error:  # noqa: BLE001 — one bad journal must not take the others along; its file stays
+            say("journal not stored", logging.ERROR, exchange=exchange, error=type(error).__name__)
 
     async def _patiently(self, places: asyncio.Semaphore, what: str, call: Callable[[], Awaitable[T]]) -> T:
         pause = FIRST_PAUSE

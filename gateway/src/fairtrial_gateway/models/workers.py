@@ -82,8 +82,11 @@ class Process:
         """Store an exchange."""
         secrets = ended.secrets
         encoded = None if secrets is None else {n: base64.b64encode(v).decode() for n, v in secrets.items()}
-        page = summary.dump(ended.page).decode()
-        work = {"started": documents.to_json(ended.started), "path": str(ended.path), "page": page, "secrets": encoded}
+        work: dict[str, Any] = {"path": str(ended.path), "secrets": encoded}
+        if ended.started:
+            work["started"] = documents.to_json(ended.started)
+        if ended.page:
+            work["page"] = summary.dump(ended.page).decode()
         return await self._ask(work)
 
     async def close(self) -> None:
