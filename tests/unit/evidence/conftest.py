@@ -15,7 +15,8 @@ from tests.rude_server import Order, Orders, RudeHandler, serving
 
 @dataclass
 class FakeS3(Orders):
-    """What the endpoint holds. Its orders are for S3's operations, with faults `drop_before`, `drop`, `cut`."""
+    """What the endpoint holds. Its orders are for S3's operations; besides errors its faults are `drop_before` and
+    `drop`, a `cut` object, a completion that has `failed` after its 200, and `half` a listing."""
 
     calls: list[str] = field(default_factory=list)
     objects: dict[str, tuple[bytes, dict[str, str]]] = field(default_factory=dict)
@@ -72,10 +73,12 @@ class Handler(RudeHandler):
         prefix, start = query["prefix"][0], int(query.get("continuation-token", ["0"])[0])
         found = sorted(key for key in self.fake.objects if key.startswith(prefix))
         page, more = found[start : start + 2], len(found) > start + 2  # pages of two
+        if self.fault == "half":
+            return self.answer(200, b"<ListBucketResult><Contents><Key>a/1")
         contents = "".join(f"<Contents><Key>{key}</Key></Contents>" for key in page)
         next_ = f"<NextContinuationToken>{start + 2}</NextContinuationToken>" if more else ""
         truncated = f"<IsTruncated>{str(more).lower()}</IsTruncated>"
-        self.answer(200, f"<ListBucketResult>{truncated}{next_}{contents}</ListBucketResult>".encode())
+        return self.answer(200, f"<ListBucketResult>{truncated}{next_}{contents}</ListBucketResult>".encode())
 
     def PutObject(self, query: object) -> None:  # noqa: N802
         announced = self.headers["x-amz-checksum-sha256"]
@@ -97,6 +100,8 @@ class Handler(RudeHandler):
         upload = self.fake.uploads.get(query["uploadId"][0])
         if upload is None:
             return self.error(404, "NoSuchUpload")
+        if self.fault == "failed":  # said after 200, as a store does that took long
+            return self.answer(200, b"<Error><Code>InternalError</Code></Error>")
         parts, meta = upload
         if self.store(b"".join(parts[n] for n in sorted(parts)), meta, b"<R><ETag>e</ETag></R>"):
             del self.fake.uploads[query["uploadId"][0]]

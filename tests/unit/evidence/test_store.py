@@ -241,6 +241,22 @@ def test_a_lost_answer_to_our_own_completion_is_a_success(store: S3Store, fake_s
     assert upload(store, "a.bin", BIG).sha256 == sha256(BIG)
 
 
+def test_a_completion_that_fails_after_its_200_is_tried_again_and_is_no_success(store: S3Store, fake_s3, retries):
+    fake_s3.order("CompleteMultipartUpload", "failed")
+
+    assert upload(store, "a.bin", BIG).created
+    assert retries == ["InternalError"]
+    assert store.get("a.bin") == BIG
+
+
+def test_half_a_listing_is_asked_for_again(store: S3Store, fake_s3, retries):
+    store.put("a/1", b"x")
+    fake_s3.order("ListObjectsV2", "half")
+
+    assert store.keys("a/") == ["a/1"]
+    assert retries == ["Unreadable"]
+
+
 def test_an_upload_that_the_store_forgot_is_unavailable_not_stored(store: S3Store, fake_s3):
     fake_s3.order("CompleteMultipartUpload", "NoSuchUpload", 404)
 
