@@ -14,7 +14,7 @@ from fairtrial_analysis.stats.multiplicity.holm import holm
 from fairtrial_analysis.stats.paired.hodges_lehmann import hodges_lehmann
 from fairtrial_analysis.stats.paired.log_ratio_t import log_ratio_t
 from fairtrial_analysis.stats.paired.sign_flip import sign_flip
-from fairtrial_analysis.stats.paired.task_t import task_t
+from fairtrial_analysis.stats.paired.task_t import DIFFERENCE_OF_SHARES, task_t
 from fairtrial_analysis.stats.paired.tost import tost
 from fairtrial_analysis.stats.proportions.clopper_pearson import clopper_pearson
 from fairtrial_analysis.stats.proportions.mantel_haenszel import Stratum, stratified_difference
@@ -32,6 +32,8 @@ from fairtrial_analysis.stats.value import Sample
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+
+from fairtrial.audit.numbers import intervals
 
 counts = st.integers(1, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 integers = st.lists(st.integers(-(10**12), 10**12), min_size=1, max_size=12)
@@ -98,6 +100,25 @@ def test_shift_estimates_move_with_the_data(values: list[Fraction]):
         reference = stats.ttest_1samp([float(each) for each in values], 0).confidence_interval()
         assert found.interval.low == pytest.approx(reference.low, rel=1e-6, abs=1e-6)
         assert found.interval.high == pytest.approx(reference.high, rel=1e-6, abs=1e-6)
+
+
+SHARES = st.fractions(-1, 1, max_denominator=10)
+
+
+@few
+@given(st.lists(SHARES, min_size=1, max_size=12))
+def test_no_end_of_a_difference_of_shares_is_beyond_what_one_can_be(differences: list[Fraction]):
+    free, cut = task_t(differences), task_t(differences, possible=DIFFERENCE_OF_SHARES)
+
+    assert (cut.mean, cut.standard_error) == (free.mean, free.standard_error)
+    if free.interval.low is None or free.interval.high is None:
+        assert cut == free
+        return
+    ends = (max(-1.0, float(free.interval.low)), min(1.0, float(free.interval.high)))
+    assert (cut.interval.low, cut.interval.high) == ends
+    assert intervals.share_difference_t(differences) == pytest.approx(ends)
+    assert cut.mean is not None
+    assert ends[0] <= cut.mean <= ends[1] or cut.interval.degenerate
 
 
 @few

@@ -32,6 +32,19 @@ def test_nothing_is_found_in_a_good_package(package: Path):
     assert result.verdict == json.loads(good()[REPORT])["executive"]["verdict"] == "NOT SUPPORTED"
 
 
+def test_over_two_tasks_all_is_possible_and_nothing_more(package: Path):
+    """Student's interval over two tasks reaches beyond 100 points: report, rule and verifier cut it there."""
+    report = json.loads(good()[REPORT])
+    seen = [
+        report["success"]["overTasks"],
+        report["success"]["widest"],
+        report["leaderboard"]["pairs"][0]["difference"],
+    ]
+
+    assert [(one["interval"]["low"], one["interval"]["high"]) for one in seen] == [(-1, 1)] * 3
+    assert verify(package, TRUST).findings.codes == set()
+
+
 def test_what_was_not_shown_is_said(package: Path):
     remarks = " ".join(verify(package, TRUST).findings.remarks)
 

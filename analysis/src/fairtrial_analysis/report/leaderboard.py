@@ -15,7 +15,7 @@ from fairtrial_analysis.report.values import Interval, Number, Of
 from fairtrial_analysis.stats.multiplicity.ranks import ranks
 from fairtrial_analysis.stats.multiplicity.tie_sets import Comparison, tie_sets
 from fairtrial_analysis.stats.multiplicity.tie_sets import Standing as Ties
-from fairtrial_analysis.stats.paired.task_t import task_t
+from fairtrial_analysis.stats.paired.task_t import DIFFERENCE_OF_SHARES, task_t
 from fairtrial_analysis.stats.planning.resolvable import smallest_resolvable
 from fairtrial_analysis.stats.value import measured, missing
 
@@ -73,7 +73,7 @@ def _possible(data: Data, ties: Ties) -> Interval | None:
 
 def _pair(data: Data, found: Comparison) -> Pair:
     of, n = Of("tasks", METRIC, arm=found.one, against=found.other), len(found.differences)
-    over = task_t(found.differences, data.conventions)
+    over = task_t(found.differences, data.conventions, possible=DIFFERENCE_OF_SHARES)
     reason = "too_many_sums_to_count" if n else _reason(data, found.one, found.other)
     return Pair(
         found.one,

@@ -9,7 +9,7 @@ from fairtrial_analysis.report.numbers import none, number, of_interval, share
 from fairtrial_analysis.report.values import Interval, Number, Of
 from fairtrial_analysis.stats.interval import Interval as StatsInterval
 from fairtrial_analysis.stats.paired.sign_flip import sign_flip
-from fairtrial_analysis.stats.paired.task_t import task_t
+from fairtrial_analysis.stats.paired.task_t import DIFFERENCE_OF_SHARES, task_t
 from fairtrial_analysis.stats.proportions.mantel_haenszel import Stratum, stratified_difference
 from fairtrial_analysis.stats.proportions.newcombe import newcombe
 from fairtrial_analysis.stats.proportions.posterior import posterior_superiority
@@ -88,7 +88,7 @@ def task_differences(data: Data) -> dict[str, Fraction]:
 def _over_tasks(data: Data, pair: tuple[str, str]) -> tuple[Number, Number]:
     """The mean over tasks with Student's interval, and with the one that a rule looks at."""
     of = Of("tasks", METRIC)
-    found = task_t(list(task_differences(data).values()), data.conventions)
+    found = task_t(list(task_differences(data).values()), data.conventions, possible=DIFFERENCE_OF_SHARES)
     ours, theirs = (data.counts(None, arm) for arm in pair)
     both = [found.interval, newcombe(*ours, *theirs, data.conventions).interval]
     plain = number(

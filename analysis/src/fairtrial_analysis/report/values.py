@@ -73,7 +73,7 @@ INTERVALS: dict[str, str] = {
     "wilson": "Wilson's score interval, without continuity correction.",
     "clopper_pearson": "The exact interval by binomial tails.",
     "newcombe": "Newcombe's hybrid of two Wilson intervals (his method 10).",
-    "task_t": "mean ± t(0.975, tasks - 1) · s/√tasks, s with tasks - 1.",
+    "task_t": "mean ± t(0.975, tasks - 1) · s/√tasks, s with tasks - 1; of shares no further than -1 and 1.",
     "log_ratio_t": "The same of the logarithms, exponentiated.",
     "wider_of_newcombe_and_task_t": "The lower of both lower ends and the higher of both higher ends.",
     "median_order_statistics": "The narrowest symmetric pair of order statistics that covers 95 %.",

@@ -13,7 +13,7 @@ from fairtrial_analysis.stats.flow.worst_case import Counts, worst_case
 from fairtrial_analysis.stats.interval import Interval
 from fairtrial_analysis.stats.location.order_statistic import median_interval
 from fairtrial_analysis.stats.location.summary import median
-from fairtrial_analysis.stats.paired.task_t import task_t
+from fairtrial_analysis.stats.paired.task_t import DIFFERENCE_OF_SHARES, task_t
 from fairtrial_analysis.stats.proportions.newcombe import newcombe
 from fairtrial_analysis.stats.proportions.rate import rate
 from fairtrial_analysis.stats.proportions.wilson import wilson
@@ -65,7 +65,8 @@ def _difference(view: View, metric: str) -> Observed:
         (ours, theirs) for ours, theirs in view.by_task(metric).values() if ours is not None and theirs is not None
     ]
     differences = [Fraction(ours) - Fraction(theirs) for ours, theirs in pairs]
-    found = task_t(differences, view.conventions)
+    possible = DIFFERENCE_OF_SHARES if metric == "success_rate" else None
+    found = task_t(differences, view.conventions, possible=possible)
     if metric != "success_rate" or found.mean is None:
         return _over_tasks(found.mean, found.interval, differences, view)
     ours, theirs = (view.arm_counts(metric, arm) for arm in view.arms)

@@ -35,6 +35,7 @@ class Conventions:
     ties: Literal["exact"] = "exact"  # compared as rational numbers; equal is neither lower nor higher
     suite_aggregate: Literal["macro_mean"] = "macro_mean"  # of pass@k and pass^k, over tasks with enough runs
     success_difference: Literal["wider_of_newcombe_and_task_t"] = "wider_of_newcombe_and_task_t"
+    success_difference_ends: Literal["cut_to_possible"] = "cut_to_possible"  # of a t interval beyond -1 or 1
     invalid_runs: Literal["excluded_and_bounded"] = "excluded_and_bounded"
     extra_valid_runs: Literal["all_scheduled"] = "all_scheduled"  # none is chosen after outcomes are known
     human_abort: Literal["not_judgeable"] = "not_judgeable"

@@ -40,6 +40,7 @@ CONVENTIONS = {
     "confidence": "0.95", "z": "1.959963984540054", "quantile": "hyndman_fan_7", "standardDeviationDdof": 1,
     "outlierFence": "1.5", "bootstrapMethod": "percentile", "bootstrapResamples": 9999, "bootstrapExactMaxN": 8,
     "permutationExactMaxN": 16, "ties": "exact", "successDifference": "wider_of_newcombe_and_task_t",
+    "successDifferenceEnds": "cut_to_possible",
     "invalidRuns": "excluded_and_bounded", "extraValidRuns": "all_scheduled",
 }  # fmt: skip
 

@@ -57,6 +57,12 @@ def task_t(values: Sequence[Fraction | float]) -> Ends | None:
     return center - reach, center + reach
 
 
+def share_difference_t(differences: Sequence[Fraction]) -> Ends | None:
+    """The same of differences of shares, cut to what one can be."""
+    found = task_t(differences)
+    return None if found is None else (max(found[0], -1.0), min(found[1], 1.0))
+
+
 def log_ratio_t(ratios: Sequence[Fraction]) -> Ends | None:
     """The same of logarithms, exponentiated; of positive ratios."""
     found = task_t([math.log(each) for each in ratios])

@@ -11,7 +11,7 @@ from typing import Any
 
 from fairtrial.audit.numbers.distributions import sign_flip_two_sided
 from fairtrial.audit.numbers.expect import Ends, Num, of
-from fairtrial.audit.numbers.intervals import task_t
+from fairtrial.audit.numbers.intervals import share_difference_t
 from fairtrial.audit.numbers.sample import Sample
 from fairtrial.audit.numbers.success import ENUMERATED_MAX, METRIC, share
 
@@ -111,7 +111,7 @@ def _pair(
 ) -> JsonObject:
     about, count = of("tasks", METRIC, arm=pair[0], against=pair[1]), {"n": len(differences)}
     mean = sum(differences, Fraction(0)) / len(differences) if differences else None
-    student = task_t(differences)
+    student = share_difference_t(differences)
     ends = Ends("task_t", *student) if student else None
     return {
         "arm": pair[0],

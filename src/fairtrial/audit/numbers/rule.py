@@ -13,7 +13,15 @@ from typing import Any
 
 from fairtrial.audit.numbers import bootstrap
 from fairtrial.audit.numbers.distributions import fisher_two_sided
-from fairtrial.audit.numbers.intervals import Ends, log_ratio_t, newcombe, order_statistics, task_t, wilson
+from fairtrial.audit.numbers.intervals import (
+    Ends,
+    log_ratio_t,
+    newcombe,
+    order_statistics,
+    share_difference_t,
+    task_t,
+    wilson,
+)
 from fairtrial.audit.numbers.sample import RATES, Sample, median, numbers, value
 
 JsonObject = dict[str, Any]
@@ -180,9 +188,10 @@ def _difference(metric: str, sample: Sample) -> Seen:
     differences = [a - b for a, b in pairs(metric, sample)]
     if not differences:
         return Seen(None)
-    mean, ends = sum(differences, Fraction(0)) / len(differences), task_t(differences)
+    mean = sum(differences, Fraction(0)) / len(differences)
     if metric != "success_rate":
-        return Seen(mean, _over_tasks(differences, ends))
+        return Seen(mean, _over_tasks(differences, task_t(differences)))
+    ends = share_difference_t(differences)
     ours, theirs = (sample.counts(metric, None, arm) for arm in sample.pair)
     both = [each for each in (ends, newcombe(*ours, *theirs)) if each is not None]
     return Seen(mean, (min(each[0] for each in both), max(each[1] for each in both)))

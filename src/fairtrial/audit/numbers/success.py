@@ -6,7 +6,7 @@ from typing import Any
 
 from fairtrial.audit.numbers.distributions import sign_flip_two_sided, superiority
 from fairtrial.audit.numbers.expect import Ends, Num, of
-from fairtrial.audit.numbers.intervals import clopper_pearson, newcombe, task_t, wilson
+from fairtrial.audit.numbers.intervals import clopper_pearson, newcombe, share_difference_t, wilson
 from fairtrial.audit.numbers.sample import Sample, cause
 
 METRIC = "success_rate"
@@ -92,7 +92,7 @@ def _over_tasks(sample: Sample) -> dict[str, Any]:
     differences, (a, n, b, m) = task_differences(sample), _pair_counts(sample, None)
     count = {"n": len(differences)}
     mean = sum(differences, Fraction(0)) / len(differences) if differences else None
-    student, pooled = task_t(differences), newcombe(a, n, b, m)
+    student, pooled = share_difference_t(differences), newcombe(a, n, b, m)
     both = [each for each in (student, pooled) if each is not None]
     hull = (min(each[0] for each in both), max(each[1] for each in both)) if both else None
     flip = Num("sign_flip", about, _flip(differences) if differences else None, counts=count)

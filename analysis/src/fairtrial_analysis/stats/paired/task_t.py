@@ -3,6 +3,9 @@
 Reference: Student; the unit is the task, df = tasks - 1. In simulations with ten tasks it keeps its 5 % (4.4 to 5.1 %)
 where z over tasks rejects 8 % and a bootstrap over tasks 10 %. Of one task there is no interval. If all tasks are equal
 the width is zero and is marked degenerate.
+
+Over two or three tasks Student's ends can lie where no difference of shares can, beyond -1 and 1: there they are cut.
+What is estimated lies within too, so the interval covers it as often as before.
 """
 
 import functools
@@ -19,6 +22,7 @@ from fairtrial_analysis.stats.interval import Interval, no_interval
 from fairtrial_analysis.stats.value import Number
 
 NAME = "task_t"
+DIFFERENCE_OF_SHARES = (-1.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -32,8 +36,10 @@ class TaskMean:
     interval: Interval
 
 
-def task_t(values: Sequence[Number], conventions: Conventions = CONVENTIONS) -> TaskMean:
-    """Of one value per task, such as differences of success rates."""
+def task_t(
+    values: Sequence[Number], conventions: Conventions = CONVENTIONS, *, possible: tuple[float, float] | None = None
+) -> TaskMean:
+    """Of one value per task, such as differences of success rates; `possible`: what a mean can be, at most."""
     n = len(values)
     exact = [Fraction(each) for each in values]
     mean = sum(exact, Fraction(0)) / n if n else None
@@ -44,6 +50,8 @@ def task_t(values: Sequence[Number], conventions: Conventions = CONVENTIONS) -> 
     if len(set(exact)) == 1:
         low = high = float(mean)
         error = 0.0
+    if possible:
+        low, high = max(low, possible[0]), min(high, possible[1])
     same = len(set(exact)) == 1
     interval = Interval(low, high, NAME, conventions.confidence, "task_population", degenerate=same)
     return TaskMean(n, mean, error, n - 1, interval)
