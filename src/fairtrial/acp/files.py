@@ -56,19 +56,23 @@ class Files:
 
 def _regular(place: Path) -> bytes:
     """The bytes of a regular file; a pipe or a device is not waited for."""
+    name = os.fspath(place)
     try:
-        number = os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+        with open(place, "rb", opener=_at_once) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise refused(name, "is no file")
+            data = file.read(MOST_BYTES + 1)
     except FileNotFoundError:
-        raise RequestError.resource_not_found(os.fspath(place)) from None
+        raise RequestError.resource_not_found(name) from None
     except OSError as error:
-        raise refused(os.fspath(place), f"can't be read: {error.strerror}") from error
-    with open(number, "rb") as file:  # noqa: PTH123 — a descriptor, not a path
-        if not stat.S_ISREG(os.fstat(number).st_mode):
-            raise refused(os.fspath(place), "is no file")
-        data = file.read(MOST_BYTES + 1)
+        raise refused(name, f"can't be read: {error.strerror}") from error
     if len(data) > MOST_BYTES:
-        raise refused(os.fspath(place), f"has more than {MOST_BYTES // 2**20} MiB")
+        raise refused(name, f"has more than {MOST_BYTES // 2**20} MiB")
     return data
+
+
+def _at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOFOLLOW)
 
 
 def refused(path: str, why: str) -> RequestError:

@@ -74,21 +74,24 @@ class Failed(Exception):
 async def run(settings: Settings, prompt: str, write: Callable[[bytes], None]) -> End:
     """Drive the agent to its end. `write` takes every line, without its line end."""
     write(lines.ran("start", **_told(settings)))
-    with _subreaper() as spare:
-        try:
-            process = await _started(settings)
-        except (OSError, ValueError) as error:
-            end, code, dropped = End("not_started", f"{settings.argv[0]}: {error}"), None, 0
-        else:
-            talk = Talk(settings, process, write)
-            async with _until_swept(process, spare):
-                end = await talk.held(prompt)
-                await talk.over()
-            await talk.closed()
-            code, dropped = process.returncode, talk.wire.dropped
-    write(
-        lines.ran("end", reason=end.reason, told=end.told, exitCode=end.exit_code, agentExit=code, noMessages=dropped)
-    )
+    tree.become_subreaper()
+    spare, signalled = tree.children(), _signals()
+    try:
+        process = await _started(settings)
+    except (OSError, ValueError) as error:
+        end, counts = End("not_started", f"{settings.argv[0]}: {error}"), {}
+    else:
+        talk = Talk(settings, process, write)
+        async with _until_swept(process, spare):
+            end = await talk.held(prompt, signalled)
+            await talk.over()
+        await talk.closed()
+        counts = {
+            "agentExit": process.returncode,
+            "noMessages": talk.wire.no_messages,
+            "unanswered": talk.wire.unanswered,
+        }
+    write(lines.ran("end", reason=end.reason, told=end.told, exitCode=end.exit_code, **counts))
     return end
 
 
@@ -101,12 +104,6 @@ def _told(settings: Settings) -> dict[str, Any]:
         "permissions": settings.permissions,
         "files": settings.offer_files,
     }
-
-
-@contextlib.contextmanager
-def _subreaper() -> Any:
-    tree.become_subreaper()
-    yield tree.children()
 
 
 async def _started(settings: Settings) -> Process:
@@ -142,26 +139,23 @@ class Talk:
         self._agent = connect_to_agent(client, self.wire)
         self._session = ""
 
-    async def held(self, prompt: str) -> End:
+    async def held(self, prompt: str, signalled: "asyncio.Future[int]") -> End:
         """Hold it until the agent stops, time is up or a signal comes."""
         talking = asyncio.create_task(self._prompted(prompt))
-        with _signals() as signalled:
-            await asyncio.wait(
-                {talking, signalled}, timeout=self._settings.seconds, return_when=asyncio.FIRST_COMPLETED
-            )
-            if talking.done():
-                return talking.result()
-            if signalled.done():
-                end = End(SIGNALLED, signal.Signals(signalled.result()).name, signalled.result())
-            else:
-                end = End("deadline", f"no end within {self._settings.seconds:g} s")
-            await self._cancelled(talking)
-            return end
+        both: set[asyncio.Future[Any]] = {talking, signalled}
+        await asyncio.wait(both, timeout=self._settings.seconds, return_when=asyncio.FIRST_COMPLETED)
+        if talking.done():
+            return talking.result()
+        if signalled.done():
+            end = End(SIGNALLED, signal.Signals(signalled.result()).name, signalled.result())
+        else:
+            end = End("deadline", f"no end within {self._settings.seconds:g} s")
+        await self._cancelled(talking)
+        return end
 
     async def over(self) -> None:
         """Tell the agent that it is, and let it end by itself."""
         self._answers.over = True
-        await asyncio.sleep(0)  # a refusal that is under way
         await self.wire.close()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._process.wait(), _LEAVE_SECONDS)
@@ -228,9 +222,8 @@ class Talk:
         await asyncio.wait({talking})
 
 
-@contextlib.contextmanager
-def _signals() -> Any:
-    """A future with the number of the first signal that asks for the end."""
+def _signals() -> "asyncio.Future[int]":
+    """Will hold the first signal that asks for the end. Later ones change nothing: it is on its way, and bounded."""
     loop = asyncio.get_running_loop()
     first: asyncio.Future[int] = loop.create_future()
 
@@ -238,10 +231,6 @@ def _signals() -> Any:
         if not first.done():
             first.set_result(number)
 
-    numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-    for number in numbers:
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         loop.add_signal_handler(number, came, number)
-    try:
-        yield first
-    finally:
-        first.cancel()
+    return first

@@ -22,14 +22,15 @@ class Wire:
         self._said = self._lines(reader)
         self._asked: dict[int | str | None, Asked] = {}
         self.ended = asyncio.Event()  # the agent's output has
-        self.dropped = 0  # lines that are no messages
+        self.no_messages = 0  # lines that are none
+        self.unanswered = 0  # requests that came when nothing more was said
 
     async def receive(self) -> Message | None:
         """The agent's next message; lines that are none are written down and counted."""
         async for said in self._said:
             self._write(said.written)
             if said.message is None:
-                self.dropped += 1
+                self.no_messages += 1
                 continue
             if "method" in said.message and "id" in said.message:
                 self._remember(said.message)
@@ -40,10 +41,11 @@ class Wire:
         return None
 
     async def send(self, message: dict[str, Any]) -> None:
-        """Say something to the agent; ConnectionError if it listens no more."""
+        """Say something to the agent; OSError if it listens no more."""
         asked = None if "method" in message else self._asked.pop(message["id"], None)
         if self._writer.is_closing():
-            raise ConnectionError("the agent is no longer told anything")
+            self.unanswered += 1
+            return
         self._write(lines.sent(message, asked))
         self._writer.write(json.dumps(message, separators=(",", ":")).encode() + b"\n")
         await self._writer.drain()
