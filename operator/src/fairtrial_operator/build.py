@@ -67,7 +67,7 @@ def agent_pod(
     settings: PodSettings,
     model: PinnedModel | None = None,
 ) -> Object:
-    """The agent's pod: fetch lays out, the agent works, record observes from its own container.
+    """The agent's pod: record proves the isolation and observes, fetch lays out, the agent works.
 
     `model` is what its provider pins, where the run names a provider.
     """
@@ -109,7 +109,7 @@ def agent_pod(
         + [token.at() for token in provider_token],
     )
     volumes = [shared, work, home, tmp, channel, spool, fetch_token, record_token, *provider_token]
-    pod = _pod(run, names.AGENT, resource_class, volumes, ([fetch, record], agent))
+    pod = _pod(run, names.AGENT, resource_class, volumes, ([record, fetch], agent))
     pod["metadata"]["finalizers"] = [names.POD_FINALIZER]
     pod["spec"]["activeDeadlineSeconds"] = before + working + ending + SLACK_SECONDS
     pod["spec"]["terminationGracePeriodSeconds"] = ending

@@ -1,8 +1,9 @@
 """Prove that the pod can reach nothing: every denied destination is tried, several times, before the agent starts.
 
-The recorder does it, beside the start of the agent's container: containers of a pod share one network. A refusal and
-silence both prove what is asked for; only a connection, or an answer, disproves it. All attempts run side by side,
-spread over half a second, so that a policy which is only enforced after a while is caught as well.
+The recorder does it, beside everything that comes before the agent: containers of a pod share one network. A refusal
+and silence both prove what is asked for; only a connection, or an answer, disproves it. The attempts of a round
+run side by side, spread over half a second. Some networks enforce a policy only a moment after they have let a pod in:
+a round that reached something is followed by another, and only the last one counts. Every answer is kept.
 """
 
 import errno
@@ -15,13 +16,45 @@ from fairtrial.documents import Probe, ProbeResult
 
 # Inside a cluster answers come within milliseconds, and across an ocean within a third of a second.
 _TIMEOUT, _SPACING = 0.5, 0.2
+_PAUSES = (0.0, 1.0, 1.0, 1.0)
 _CONNECTED, _REFUSED, _SILENT, _UNREACHABLE = "connected", "refused", "timeout", "unreachable"
 # A DNS question for the root's name servers: 12 bytes of header, the empty name, type NS, class IN.
 _QUESTION = b"\x46\x54\x01\x00\x00\x01\x00\x00\x00\x00\x00\x00" + b"\x00\x00\x02\x00\x01"
 
 
-def prove(probes: list[Probe], attempts: int) -> list[ProbeResult]:
-    """Try every destination `attempts` times; what each answered, in order of the attempts."""
+def prove(probes: list[Probe], attempts: int, pauses: tuple[float, ...] = _PAUSES) -> list[ProbeResult]:
+    """Try every destination `attempts` times, and again while something is reached: what each answered, in order.
+
+    `pauses` are the seconds before the first round and each further one.
+    """
+    answers: list[list[str]] = [[] for _ in probes]
+    for pause in pauses:
+        time.sleep(pause)
+        found = _round(probes, attempts)
+        answers = [[*before, *now] for before, now in zip(answers, found, strict=True)]
+        if not any(_CONNECTED in each for each in found):
+            break
+    return [ProbeResult(p.name, p.kind, p.host, p.port, found) for p, found in zip(probes, answers, strict=True)]
+
+
+def judge(results: list[ProbeResult], attempts: int) -> Literal["proven", "failed", "not_applicable"]:
+    """The verdict over the answers of the last round. Pure."""
+    if not results:
+        return "not_applicable"
+    return "failed" if _reached(results, attempts) else "proven"
+
+
+def reached(results: list[ProbeResult], attempts: int) -> str:
+    """What must be out of reach and is not, as a sentence; empty if there is no such thing. Pure."""
+    found = ", ".join(f"{one.name} ({one.host}:{one.port})" for one in _reached(results, attempts))
+    return f"Reached what must be out of reach: {found}." if found else ""
+
+
+def _reached(results: list[ProbeResult], attempts: int) -> list[ProbeResult]:
+    return [one for one in results if _CONNECTED in one.answers[-attempts:]]
+
+
+def _round(probes: list[Probe], attempts: int) -> list[list[str]]:
     answers = [[_UNREACHABLE] * attempts for _ in probes]
 
     def attempt(index: int, turn: int) -> None:
@@ -35,20 +68,7 @@ def prove(probes: list[Probe], attempts: int) -> list[ProbeResult]:
         thread.start()
     for thread in threads:
         thread.join()
-    return [ProbeResult(p.name, p.kind, p.host, p.port, found) for p, found in zip(probes, answers, strict=True)]
-
-
-def judge(results: list[ProbeResult]) -> Literal["proven", "failed", "not_applicable"]:
-    """The verdict over all answers. Pure."""
-    if not results:
-        return "not_applicable"
-    return "failed" if any(_CONNECTED in result.answers for result in results) else "proven"
-
-
-def reached(results: list[ProbeResult]) -> str:
-    """What must be out of reach and is not, as a sentence; empty if there is no such thing. Pure."""
-    found = ", ".join(f"{one.name} ({one.host}:{one.port})" for one in results if _CONNECTED in one.answers)
-    return f"Reached what must be out of reach: {found}." if found else ""
+    return answers
 
 
 def _try(probe: Probe) -> str:

@@ -25,7 +25,7 @@ def lay_out(places: Places, plan: AgentPlan, bundle: bytes) -> None:
 
 def run_here(places: Places, plan: AgentPlan, store: ArtifactStore, stop: Stop) -> AgentReport:
     """Run the plan in folders that were laid out; what the recorder reports is returned, or its error raised."""
-    results: queue.SimpleQueue[AgentReport | Exception] = queue.SimpleQueue()
+    results: queue.SimpleQueue[AgentReport | Exception | None] = queue.SimpleQueue()
     terminating = threading.Event()
 
     def record() -> None:
@@ -45,4 +45,5 @@ def run_here(places: Places, plan: AgentPlan, store: ArtifactStore, stop: Stop) 
     result = results.get()
     if isinstance(result, Exception):
         raise result
+    assert result is not None, "launch had connected"
     return result

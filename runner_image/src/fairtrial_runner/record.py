@@ -1,8 +1,9 @@
 """The native sidecar: proves the isolation, takes down what launch tells, takes the snapshot, and stores it all.
 
 It lives in a container of its own, out of the agent's reach, and has the only token that may store artifacts. The end
-is one path, whether launch told it, was killed, or never came: snapshot, difference, report. A recorder that was
-restarted finds its mark in the spool and accepts no connection: whoever came then would not be launch.
+is one path, whether launch told it, was killed, or never came: snapshot, difference, report. It starts before fetch, so
+that the proof, which waits for answers that must not come, is made meanwhile. A recorder that was restarted finds its
+mark in the spool and accepts no connection: whoever came then would not be launch.
 """
 
 import contextlib
@@ -13,7 +14,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from fairtrial import archive, documents, failure
+from fairtrial import archive, documents, failure, names
 from fairtrial.archive import printable
 from fairtrial.channel import Channel, Listener, Raw
 from fairtrial.documents import AgentPlan, AgentReport, Artifact, Diff, Interaction, Snapshot
@@ -60,12 +61,14 @@ class Recorder:
         copies = self._events.copies if self._events.wants(name) else None
         return StreamKeeper(name, folder, self._plan.stream_keep_bytes, self._uploads, copies=copies)
 
-    def run(self) -> AgentReport:
-        """Everything, from waiting for launch to the stored report."""
+    def run(self) -> AgentReport | None:
+        """Everything, from waiting for launch to the stored report; None where fetch failed, as its container tells."""
         proof = threading.Thread(target=self._timed, args=("isolation", self._prove))
         proof.start()
         channel = self._connection()
         proof.join()
+        if channel is None and not self._places.plan.exists():
+            return None
         if channel is not None:
             self._tell_proof(channel)
             self._listen(channel)
@@ -102,11 +105,11 @@ class Recorder:
 
     def _prove(self) -> None:
         self._account.probes = isolation.prove(self._plan.probes, self._plan.probe_attempts)
-        self._account.isolation = isolation.judge(self._account.probes)
+        self._account.isolation = isolation.judge(self._account.probes, self._plan.probe_attempts)
 
     def _tell_proof(self, channel: Channel) -> None:
         """Launch starts the agent on this word alone."""
-        message = isolation.reached(self._account.probes)
+        message = isolation.reached(self._account.probes, self._plan.probe_attempts)
         with contextlib.suppress(ChannelBroken):  # launch is gone already; listening will say so
             channel.send({"type": "isolation", "state": self._account.isolation, "message": message})
 
@@ -243,7 +246,7 @@ def main() -> int:
     done = places.spool / "done"
     try:
         if not done.exists():
-            plan = documents.load(AgentPlan, places.plan.read_bytes(), name=os.fspath(places.plan))
+            plan = documents.load(AgentPlan, os.environ.get(names.ENV_PLAN, ""), name=names.ENV_PLAN)
             client = GatewayClient.from_env(deadline_seconds=plan.upload_seconds)
             Recorder(places, plan, client, os.environ.get(ENV_POD_UID, ""), terminating).run()
             done.touch()

@@ -104,14 +104,20 @@ class Pod:
         self.root.chmod(0o755)
 
     def fetch(self) -> int:
-        plan = documents.dump(self.plan).decode()
-        return self._start("fairtrial_runner.fetch", {names.ENV_PLAN: plan}, own=True).wait(60)
+        """fetch, beside a recorder that is there already; fetch's exit code."""
+        if self.record is None:
+            self.start_record()
+        return self._start("fairtrial_runner.fetch", self._told(), own=True).wait(60)
+
+    def start_record(self) -> None:
+        told = {**self._told(), "FAIRTRIAL_POD_UID": "pod-uid", "TMPDIR": "/spool"}
+        self.record = self._start("fairtrial_runner.record", told, own=True)
 
     def start(self) -> None:
-        self.record = self._start(
-            "fairtrial_runner.record", {"FAIRTRIAL_POD_UID": "pod-uid", "TMPDIR": "/spool"}, own=True
-        )
         self.launch = self._start("fairtrial_runner.launch", self.image_env, own=False)
+
+    def _told(self) -> dict[str, str]:
+        return {names.ENV_PLAN: documents.dump(self.plan).decode()}
 
     def run(self, timeout: float = 60) -> AgentReport:
         """The pod's whole life; the report."""

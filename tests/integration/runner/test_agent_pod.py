@@ -298,7 +298,7 @@ def test_a_restarted_recorder_takes_no_second_connection_and_keeps_what_was_stor
     pod.record.wait()
     pod.launch.wait(20)
 
-    pod.record = pod._start("fairtrial_runner.record", {"FAIRTRIAL_POD_UID": "pod-uid"}, own=True)
+    pod.start_record()
     wait_for(lambda: catches_sigterm(pod.record.pid))
     report = pod.finish()
 
@@ -360,7 +360,7 @@ def test_an_open_way_out_means_that_the_agent_never_starts(pod):
     report = pod.run()
 
     assert (report.ending, report.isolation) == ("isolation_not_enforced", "failed")
-    assert report.probes[0].answers == ["connected"] * 3
+    assert report.probes[0].answers == ["connected"] * 12, "three attempts in each of four rounds"
     assert not (pod.root / "tmp/ran").exists(), "a program of the image ran before the proof"
     assert report.steps == [] and pod.stream("stdout") == b""
 
@@ -370,6 +370,16 @@ def test_fetch_refuses_what_is_not_the_bundle_and_tells_why(pod):
 
     assert pod.fetch() == 1
     assert json.loads(pod.termination())["reason"] == "DigestMismatch"
+
+
+def test_where_fetch_failed_there_is_nothing_to_record(pod):
+    pod.gateway.bundles[pod.plan.bundle_sha256] += bytes(512)
+    assert pod.fetch() == 1
+    wait_for(lambda: catches_sigterm(pod.record.pid))
+    pod.record.send_signal(signal.SIGTERM)
+
+    assert pod.record.wait(20) == 0
+    assert pod.gateway.artifacts == {}
 
 
 def test_fetch_refuses_an_archive_that_escapes_and_writes_nothing_outside(pod):

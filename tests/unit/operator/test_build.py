@@ -266,8 +266,8 @@ def test_the_checks_see_nothing_sealed_and_the_recorder_keeps_its_own() -> None:
     assert names.SPOOL_DIR not in mounts(agent(), "agent")
 
 
-def test_the_recorder_is_a_sidecar_that_starts_before_the_agent_and_ends_after_it() -> None:
-    fetch, record = agent()["spec"]["initContainers"]
+def test_the_recorder_is_a_sidecar_that_starts_first_and_ends_last() -> None:
+    record, fetch = agent()["spec"]["initContainers"]
 
     assert (fetch["name"], "restartPolicy" in fetch) == ("fetch", False)
     assert (record["name"], record["restartPolicy"]) == ("record", "Always")

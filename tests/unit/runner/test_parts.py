@@ -139,16 +139,37 @@ def test_probes_tell_refusals_from_connections_and_answers():
                 Probe("nowhere", "tcp", "not an address", 1),
             ],
             attempts=1,
+            pauses=(0,),
         )
 
     assert [result.answers for result in results] == [["connected"], ["refused"], ["timeout"], ["unreachable"]]
-    assert isolation.judge(results) == "failed"
-    assert isolation.judge(results[1:]) == "proven"
-    assert isolation.judge([]) == "not_applicable"
+    assert isolation.judge(results, 1) == "failed"
+    assert isolation.judge(results[1:], 1) == "proven"
+    assert isolation.judge([], 1) == "not_applicable"
 
 
 def test_one_connection_among_many_refusals_disproves_isolation():
-    assert isolation.judge([ProbeResult("x", "tcp", "h", 1, ["timeout", "connected", "timeout"])]) == "failed"
+    assert isolation.judge([ProbeResult("x", "tcp", "h", 1, ["timeout", "connected", "timeout"])], 3) == "failed"
+
+
+def test_a_policy_that_is_enforced_a_moment_late_is_proven_by_a_later_round_and_told(monkeypatch):
+    answers = iter(["timeout", "connected", "timeout", "timeout", "connected"])
+    monkeypatch.setattr(isolation, "_try", lambda _: next(answers))
+
+    (late,) = isolation.prove([Probe("x", "tcp", "h", 1)], attempts=2, pauses=(0, 0, 0))
+
+    assert late.answers == ["timeout", "connected", "timeout", "timeout"]
+    assert isolation.judge([late], 2) == "proven"
+    assert isolation.reached([late], 2) == ""
+
+
+def test_what_is_reached_in_every_round_is_never_proven(monkeypatch):
+    monkeypatch.setattr(isolation, "_try", lambda _: "connected")
+
+    results = isolation.prove([Probe("x", "tcp", "h", 1)], attempts=1, pauses=(0, 0))
+
+    assert results[0].answers == ["connected", "connected"]
+    assert isolation.judge(results, 1) == "failed"
 
 
 def test_a_step_is_told_its_limits():
