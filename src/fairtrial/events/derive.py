@@ -22,6 +22,8 @@ but names none is unattributed. Listings do not count, and neither do edits.
 Files modified. Of the same calls: the paths of edit_file and write_file, and the files that well-known programs write.
 What really changed is in the diff; this is what the agent did on its way.
 
+What was made of failures, start and tail, effect receipts: see `course`.
+
 First useful action: the first result that did not fail of a call that reads, searches, edits or runs something.
 First verifiable outcome: the first end of a test command of which it is known whether it passed.
 
@@ -33,7 +35,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fairtrial import documents
-from fairtrial.events import model, programs
+from fairtrial.events import model, programs, rules
+from fairtrial.events.course import LEAST_CALLS, Course, Receipts, Tests
 from fairtrial.events.looked import EDITS, Looked
 from fairtrial.events.measures import LISTED_MOST, Interaction, Measure, TestCommand, measured
 from fairtrial.events.model import FAILED, NOT_APPLICABLE, Event
@@ -66,6 +69,7 @@ class Interactions:
         self._open: dict[tuple[str, str], Event] = {}
         self._unfinished = 0
         self._looked, self._repeated = Looked(), Repeated()
+        self._course, self._failing, self._receipts = Course(), Tests(), Receipts()
         self._tests: list[TestCommand] = []
         self._outcomes: Counter[str] = Counter()
         self._first: dict[str, int] = {}
@@ -105,10 +109,14 @@ class Interactions:
         tool = event.detail.tool or NOT_APPLICABLE
         self._tools[tool if tool in self._tools or len(self._tools) < _NAMES_MOST else "(others)"] += 1
         self._repeated.called(event, self._looked.changes)
+        self._course.called(key, event, self._looked.changes)
 
     def _returned(self, event: Event) -> None:
-        call = self._open.pop(_call_key(event), None)
-        self._repeated.returned(event, self._looked.changes)
+        call, changes = self._open.pop(_call_key(event), None), self._looked.changes
+        self._repeated.returned(event, changes)
+        self._course.returned(_call_key(event), event)
+        self._receipts.returned(event)
+        self._kinds["truncated"] += event.detail.truncated
         if event.status not in FAILED:
             self._looked.returned(event)
             if event.capability in _USEFUL:
@@ -116,13 +124,14 @@ class Interactions:
         elif not programs.searches(event.detail.command):
             self._looked.diagnosed(event)
         if event.capability == model.RUN_TESTS:
-            self._tested(event, call or event)
+            self._tested(event, call or event, changes)
 
-    def _tested(self, event: Event, call: Event) -> None:
+    def _tested(self, event: Event, call: Event, changes: int) -> None:
         for run in programs.test_runs(event.detail.command, self._adapter.test_commands):
             code, why = _exit(event, run.exit)
             outcome = ("failed" if why == _NO_CODE else "unknown") if code is None else "failed" if code else "passed"
             self._outcomes[outcome] += 1
+            self._failing.ended(run.runner, run.scope, outcome, changes)
             if outcome != "unknown":
                 self._at("verifiable", event)
             if len(self._tests) < LISTED_MOST:
@@ -161,6 +170,12 @@ class Interactions:
             "invalid_tool_calls": kinds["invalid"],
             "retries": repeated.retries,
             "repeats_after_change": repeated.after_change,
+            "recovered_tool_failures": repeated.recovered,
+            "test_failures": self._failing.counts(),
+            "failure_course": self._course.failures(),
+            "repetition_course": self._course.repetitions(),
+            "truncated_outputs": kinds["truncated"],
+            "effect_receipts": self._receipts.counts(),
             "model_retries": kinds["model_retry"],
             "test_commands": tests,
             "files_inspected": looked.inspected.counts() | {"outputBytes": looked.bytes_shown},
@@ -196,8 +211,9 @@ class Interactions:
 
     def _measure(self, name: str, value: Any, counts: Counts) -> Measure:
         adapter = self._adapter
-        if name in adapter.lacks:
-            return Measure("not_applicable", reason=adapter.lacks[name])
+        for lacking in (name, rules.MADE_FROM.get(name, "")):
+            if lacking in adapter.lacks:
+                return Measure("not_applicable", reason=adapter.lacks[lacking])
         if not adapter.tells(name, counts.sources or [source.name for source in adapter.sources]):
             return Measure("not_applicable", reason=f"No rule of {adapter.name} for what was read tells it.")
         if not counts.records:
@@ -206,8 +222,16 @@ class Interactions:
             happened = _MOMENTS[name] in self._happened
             why = "Neither the recorder nor the harness tells when." if happened else "The events show none."
             return Measure("not_applicable", reason=why)
+        if name == "test_failures" and (unknown := self._failing.unknown):
+            why = f"How {unknown} of {self._outcomes.total()} test commands ended is not known."
+            return Measure("missing", reason=why)
+        if value is None and name in ("failure_course", "repetition_course"):
+            return Measure("not_applicable", reason=f"Fewer than {LEAST_CALLS} tool calls have no start and no tail.")
         if value is None:
-            return Measure("missing", reason="The stream has none.")
+            many = name == "effect_receipts"
+            return Measure(
+                "missing", reason="There are more receipts than are kept." if many else "The stream has none."
+            )
         return measured(value)
 
 

@@ -65,6 +65,12 @@ class Interaction:
     invalid_tool_calls: Measure
     retries: Measure
     repeats_after_change: Measure  # a command run again after a failure and a change: no retry
+    recovered_tool_failures: Measure
+    test_failures: Measure  # failed, recovered, attempts: failed after a change
+    failure_course: Measure  # calls, part: how many a third is, start, tail: how many of each failed
+    repetition_course: Measure  # the same of calls that repeat one shortly before
+    truncated_outputs: Measure  # results of which the model was given less than there was
+    effect_receipts: Measure  # given, absent, unique, duplicates
     model_retries: Measure  # the harness's own, of requests to the model
     test_commands: Measure  # total, passed, failed, unknown
     files_inspected: Measure  # unique, repeats, unattributed, bySource

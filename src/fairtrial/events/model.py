@@ -63,6 +63,7 @@ class Detail:
     paired: bool | None = None  # of a result: whether its call was seen
     output_bytes: int | None = None
     output_lines: int | None = None
+    truncated: bool = False  # the model was given less of the output than there was
     cited: tuple[str, ...] = ()  # paths of which the output shows lines
     usage: dict[str, Any] = field(default_factory=dict)
     context_size: int | None = None
@@ -105,7 +106,7 @@ def detail_json(detail: Detail) -> dict[str, Any]:
     made: dict[str, Any] = {}
     for name in _DETAIL:
         value = getattr(detail, name)
-        if value is None or value in ("", (), {}) or (name == "command_cut" and not value):
+        if value is None or value in ("", (), {}) or (isinstance(value, bool) and name != "paired" and not value):
             continue
         made[name] = list(value) if isinstance(value, tuple) else value
     return made

@@ -259,6 +259,7 @@ class _Stream:
                 paired=found.paired,
                 output_bytes=None if output is None else len(output.encode("utf-8", "replace")),
                 output_lines=None if output is None else len(output.splitlines()),
+                truncated=paths.text_of(paths.first(rule.truncated, record, item)) == "true",
                 cited=self._cited(rule, call, output),
                 usage=fields.usage(rule.usage, record, item) if rule.usage else {},
                 context_size=fields.integer(paths.first(rule.context_size, record, item)),

@@ -16,9 +16,11 @@ class Repeated:
 
     retries: int = 0
     after_change: int = 0
+    recovered: int = 0  # failures after which a result with the same aim did not fail
     listed: list[Repetition] = field(default_factory=list)
     failed: Counter[str] = field(default_factory=Counter)  # results by status
-    _failures: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)  # aim → result, changes before it
+    _failures: dict[tuple[str, str], tuple[int, int, int]] = field(default_factory=dict)
+    """For an aim, the last result that failed, how many calls had changed something before it, how often it failed."""
 
     def called(self, event: Event, changes: int) -> None:
         """Take a call; `changes` is how many calls have modified files so far."""
@@ -36,10 +38,11 @@ class Repeated:
     def returned(self, event: Event, changes: int) -> None:
         """Take a result."""
         if event.status not in FAILED:
-            self._failures.pop(aim(event), None)
+            self.recovered += self._failures.pop(aim(event), (0, 0, 0))[2]
             return
         self.failed[event.status] += 1
-        self._failures[aim(event)] = (event.sequence, changes)
+        times = self._failures.get(aim(event), (0, 0, 0))[2]
+        self._failures[aim(event)] = (event.sequence, changes, times + 1)
         if len(self._failures) > _AIMS_MOST:
             self._failures.pop(next(iter(self._failures)))
 

@@ -113,6 +113,7 @@ class Rule:
     command: str = ""
     exit_code: str = ""
     effect_receipt: str = ""
+    truncated: str = ""
     context_size: str = ""
     reason: str = ""
     cwd: str = ""
@@ -163,8 +164,12 @@ class Adapter:
             return any(rule.usage for rule in here)
         if metric == "context_size":
             return any(rule.context_size for rule in here)
-        if metric == "test_commands":
+        if metric in ("test_commands", "test_failures"):
             return any(rule.command for rule in here)
+        if metric == "truncated_outputs":
+            return any(rule.truncated for rule in here)
+        if metric == "effect_receipts":
+            return any(rule.effect_receipt for rule in here)
         if metric == "invalid_tool_calls" and any(rule.status and "invalid" in rule.status.words for rule in here):
             return True
         return any(rule.kind in METRIC_KINDS[metric] for rule in here)
@@ -175,6 +180,13 @@ class Adapter:
 
 
 _CALLS, _RESULTS = frozenset({"tool_call"}), frozenset({"tool_result"})
+# A metric that is made from another one's facts is lacking where that one is, for the same reason.
+MADE_FROM = {
+    "recovered_tool_failures": "failed_tool_calls",
+    "failure_course": "failed_tool_calls",
+    "repetition_course": "tool_calls",
+    "test_failures": "test_commands",
+}
 # For each metric, the kinds of rules of which one is needed to tell it.
 METRIC_KINDS: dict[str, frozenset[str]] = {
     "tool_calls": _CALLS,
@@ -183,6 +195,12 @@ METRIC_KINDS: dict[str, frozenset[str]] = {
     "invalid_tool_calls": frozenset({"invalid_tool_call"}),
     "retries": _RESULTS,
     "repeats_after_change": _RESULTS,
+    "recovered_tool_failures": _RESULTS,
+    "test_failures": _RESULTS,
+    "failure_course": _RESULTS,
+    "repetition_course": _CALLS,
+    "truncated_outputs": _RESULTS,
+    "effect_receipts": _RESULTS,
     "model_retries": frozenset({"model_retry"}),
     "test_commands": _RESULTS,
     "files_inspected": _RESULTS,
@@ -260,7 +278,7 @@ def _check_rule(rule: Rule, at: str) -> None:
 
 _PATHS = (
     "each", "id", "parent", "agent", "tool", "input", "output", "paths", "command", "exit_code", "effect_receipt",
-    "context_size", "reason", "cwd",
+    "truncated",    "context_size", "reason", "cwd",
 )  # fmt: skip
 USAGE_FIELDS = ("input", "cached_input", "cache_write", "output", "reasoning", "total", "cost")
 
