@@ -26,6 +26,7 @@ from fairtrial_gateway.models.routes import Models
 from fairtrial_gateway.parts import StoreThreads
 from fairtrial_gateway.policy import Refusal
 from fairtrial_gateway.settings import Settings
+from fairtrial_gateway.steps import StepNotices
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 QUIET = {"/healthz", "/readyz", "/metrics"}
@@ -56,6 +57,7 @@ class Gateway:
         self.app.add_routes([*bundles.routes(), *self.artifacts.routes(), *self._routes()])
         self.calls = calls
         if calls:
+            self.app.add_routes(StepNotices(access, calls.steps).routes())
             self.app.add_routes(Models(access, calls).routes())
             self.app.on_response_prepare.append(without_defaults)
 

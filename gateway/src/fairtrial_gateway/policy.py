@@ -123,6 +123,13 @@ def may_write_artifact(caller: Caller, role: str, run: Run, name: str) -> Refusa
     return None
 
 
+def may_begin_step(caller: Caller, role: str, run: Run, _number: str) -> Refusal | None:
+    """The agent pod's recorder may tell that a step begins; the agent's container has no token of its audience."""
+    if role != names.AGENT:
+        return _forbidden("AgentsOnly", "Only an agent pod has steps.")
+    return _may_act(caller, role, run, names.AUDIENCE_RECORD)
+
+
 def may_call_model(caller: Caller, role: str, run: Run, _path: str) -> Refusal | None:
     """The agent container may call the model of its run; it is the only one with a token for that."""
     if role != names.AGENT:

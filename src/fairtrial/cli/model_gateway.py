@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import yaml
-from fairtrial_gateway.models.budgets import prices_of
 from fairtrial_gateway.models.local import LocalModels
 from fairtrial_gateway.models.parties import Provider
+from fairtrial_gateway.models.spending import prices_of
 from rich.console import Console
 from rich.table import Table
 

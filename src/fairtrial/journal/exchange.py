@@ -38,6 +38,7 @@ class Started:
     path: str
     started_at: str
     cohort: str = ""  # with the run's identity it says where in the store the exchange belongs
+    step: str = ""  # of the task; empty before the first, and where nobody told the gateway of steps
     schema_version: int = 1
 
 

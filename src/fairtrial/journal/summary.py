@@ -79,6 +79,7 @@ class Exchange:
     streamed: bool = False
     usage: Usage = field(default_factory=Usage)
     first_usable: bool = False  # something that an agent can act on had come
+    step: str = ""  # of the task, that the call is counted for; empty where it is not known
     session: dict[str, str] = field(default_factory=dict)
     leaks: list[Leak] = field(default_factory=list)
     leak_scan: Literal["done", "failed", "not_yet"] = "not_yet"

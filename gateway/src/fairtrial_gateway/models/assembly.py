@@ -19,6 +19,7 @@ from fairtrial_gateway.models.recovery import recover
 from fairtrial_gateway.models.replicas import Replicas
 from fairtrial_gateway.models.settings import ModelSettings
 from fairtrial_gateway.models.spool import Spool
+from fairtrial_gateway.models.steps import Steps
 from fairtrial_gateway.models.storing import Storing
 from fairtrial_gateway.models.tools import ToolCalls, servers_of
 from fairtrial_gateway.models.uploads import Uploads
@@ -47,9 +48,10 @@ class ModelCalls:
         self.uploads = Uploads(self.spool, worker, settings.uploads, self._scanned)
         self.upstream = Upstream(settings)
         self.budgets = Budgets(store, layout)
+        self.steps = Steps(store, layout)
         self.providers = Providers(api, settings.provider_ttl)
         self.lifecycle = Lifecycle(self.spool, self.uploads, self.measures, settings.run_calls)
-        self.proxy = Proxy(settings, self.lifecycle, self.upstream, self.budgets)
+        self.proxy = Proxy(settings, self.lifecycle, self.upstream, self.budgets, self.steps)
         self.tools = ToolCalls(self.proxy, self.upstream, servers_of(settings.tool_servers))
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -95,6 +97,7 @@ class ModelCalls:
         say("replicas", replicas=replicas)
         self.proxy.replicas = replicas
         self.budgets.read_again()
+        self.steps.read_again()
 
     def _scanned(self, leaks: int) -> None:
         if leaks:

@@ -7,38 +7,25 @@ came to is known at its end only, so calls that are under way when a budget is r
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import Protocol
 
+from fairtrial import documents
+from fairtrial.errors import InvalidInput
 from fairtrial.evidence.layout import Layout
 from fairtrial.journal import summary
+from fairtrial.journal.exchange import Started
 from fairtrial.usage import money
-from fairtrial.usage.counters import NOT_FORWARDED, Counters, Usage
-from fairtrial_gateway.models.parties import Budget, Party, Provider
+from fairtrial.usage.counters import NOT_FORWARDED
+from fairtrial_gateway.models.parties import Party
+from fairtrial_gateway.models.spending import Spent, prices_of, spent_on
 
 READERS = 8
 FORGET_SECONDS = 3600.0  # a run that called nothing for so long is read again when it does
 AGAIN_SECONDS = 5.0  # until the store is asked again for the pages of what had begun elsewhere
 PAGE_LIMIT = 1 << 20
-
-
-@dataclass(frozen=True)
-class Spent:
-    """What one exchange came to: lower bounds, where its usage is not known as a whole."""
-
-    tokens: int = 0
-    cost: Decimal = Decimal(0)
-
-
-@dataclass(frozen=True)
-class Over:
-    """A budget that is used up, as the refusal's word and a sentence for the agent."""
-
-    refusal: str
-    message: str
 
 
 @dataclass
@@ -59,45 +46,7 @@ class Ledger:
             self.spent.pop(page.exchange, None)
             self.refused.add(page.exchange)
         else:
-            self.spent[page.exchange] = spent_on(page.usage, prices)
-
-
-def over(budget: Budget, spent: Mapping[str, Spent], provider: Provider) -> Over | None:
-    """The first budget that leaves nothing for another call."""
-    if budget.calls is not None and len(spent) >= budget.calls:
-        return _over("budget_calls", f"{budget.calls} model calls")
-    if budget.tokens is not None and sum(each.tokens for each in spent.values()) >= budget.tokens:
-        return _over("budget_tokens", f"{budget.tokens} tokens")
-    if budget.cost is not None:
-        if provider.spec.pricing is None:
-            message = "budget_exhausted: this run's money is limited, and its provider has no prices to count it by."
-            return Over("budget_cost", message)
-        if sum((each.cost for each in spent.values()), Decimal(0)) >= budget.cost:
-            return _over("budget_cost", f"{budget.cost} {provider.spec.pricing.currency}")
-    return None
-
-
-def spent_on(usage: Usage, prices: money.Snapshot | None) -> Spent:
-    """What a usage comes to at least."""
-    counters = usage.counters
-    cost = Decimal(money.at_least(counters, prices)) if prices else Decimal(0)
-    return Spent(tokens_at_least(counters), cost)
-
-
-def tokens_at_least(counters: Counters) -> int:
-    """Input and output, each token once, as far as they are known."""
-    parts = (counters.uncached_input or 0) + (counters.cached_input or 0) + (counters.cache_write or 0)
-    apart = 0 if counters.reasoning_inside_output else counters.reasoning or 0
-    known = max(counters.all_input or 0, parts) + (counters.output or 0) + apart
-    return max(known, counters.total or 0)
-
-
-def prices_of(provider: Provider) -> money.Snapshot | None:
-    """The provider's prices in the form that money is counted in."""
-    pricing = provider.spec.pricing
-    if pricing is None:
-        return None
-    return pricing.prices_of(provider.name, provider.spec.model.id)
+            self.spent[page.exchange] = spent_on(page.usage, prices, page.step)
 
 
 class Pages(Protocol):
@@ -159,25 +108,28 @@ class Budgets:
         known = (ledger.spent.keys() | ledger.refused) - ledger.begun
         unknown = [name for name in files if name not in known]
         whole = [name for name in unknown if "exchange.json" in files[name]]
-        prices = prices_of(party.provider)
+        prices, by_step = prices_of(party.provider), party.budget.per_step is not None
         pages = await asyncio.gather(
             *(submit(self._pool, self._page, run.exchange(name, "exchange.json")) for name in whole)
         )
         for page in pages:
             ledger.enter(page, prices)
-        for name in set(unknown) - set(whole):
-            ledger.spent.setdefault(name, Spent())
-            ledger.begun.add(name)
+        for name in set(unknown) - set(whole) - ledger.spent.keys():
+            step = await submit(self._pool, self._step, run.exchange(name, "started.json")) if by_step else ""
+            ledger.spent.setdefault(name, Spent(step=step))
+        ledger.begun |= set(unknown) - set(whole)
 
     def _page(self, key: str) -> summary.Exchange:
         return summary.load(self._store.get(key, limit=PAGE_LIMIT), name=key)
+
+    def _step(self, key: str) -> str:
+        try:
+            started: Started = documents.load(Started, self._store.get(key, limit=PAGE_LIMIT), name=key)
+        except InvalidInput:
+            return ""
+        return started.step
 
     def _forget(self) -> None:
         long_ago = self._clock() - FORGET_SECONDS
         for key in [key for key, ledger in self._ledgers.items() if ledger.used_at < long_ago]:
             del self._ledgers[key]
-
-
-def _over(refusal: str, what: str) -> Over:
-    message = f"budget_exhausted: this run may spend {what} on its model, and has. No further call will be answered."
-    return Over(refusal, message)

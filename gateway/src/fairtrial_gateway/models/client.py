@@ -33,6 +33,8 @@ class Client:
     async def begin(self, answer: Answer) -> web.StreamResponse:
         """Send the head of the provider's answer, as it is but for hop-by-hop headers."""
         headers = CIMultiDict((text(name), text(value)) for name, value in end_to_end(answer.headers))
+        if self.gone:
+            return web.StreamResponse(status=answer.status, reason=answer.reason, headers=headers)
         self.request[EXACT] = frozenset(name.lower() for name in headers)
         response = web.StreamResponse(status=answer.status, reason=answer.reason, headers=headers)
         self._response = response
@@ -54,6 +56,16 @@ class Client:
         response = self._response
         assert response is not None
         await self._unless_gone(response.write_eof)
+
+    async def dismiss(self, answer: web.Response) -> None:
+        """Answer in the gateway's own words, or cut what has begun; from here on the agent counts as gone."""
+        if self._response is None and not self.gone:
+            self._response = answer
+            answer.force_close()
+            await self._unless_gone(lambda: answer.prepare(self.request))
+            await self._unless_gone(answer.write_eof)
+        self._gone = True
+        self.cut()
 
     def cut(self) -> None:
         """End the connection after what was sent: nobody may take it for the whole answer."""

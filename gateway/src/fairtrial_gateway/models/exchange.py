@@ -128,6 +128,7 @@ class Live:
             streamed=facts.streamed if facts else False,
             usage=self._usage(found),
             first_usable=found.first_usable if found else False,
+            step=started.step,
             session=session_of((n.decode("latin-1"), v.decode("latin-1")) for n, v in self.request.raw_headers),
         )
 

@@ -8,6 +8,8 @@ class ProviderFailure(FairtrialError):
     """The provider gave no answer, or no whole one."""
 
     ending: Ending = "upstream_cut"
+    refusal = ""  # the word for a budget that ended it
+    status = 502  # of the gateway's own answer, where the provider's had not begun
 
 
 class Unreachable(ProviderFailure):
@@ -22,6 +24,7 @@ class Silent(ProviderFailure):
 
     reason = "ProviderSilent"
     ending = "upstream_silent"
+    status = 504
 
 
 class Cut(ProviderFailure):
@@ -35,6 +38,18 @@ class Limit(ProviderFailure):
 
     reason = "AnswerOverLimit"
     ending = "gateway_cut"
+    status = 503
+
+
+class TimeUp(Limit):
+    """The time of the run, or of its step, was over; `refusal` says of which."""
+
+    reason = "TimeUp"
+    status = 400
+
+    def __init__(self, message: str, refusal: str) -> None:
+        super().__init__(message)
+        self.refusal = refusal
 
 
 class AgentGone(Exception):

@@ -11,7 +11,6 @@ from typing import Any
 
 from aiohttp import web
 
-from fairtrial.documents import RunIdentity
 from fairtrial.errors import FairtrialError
 from fairtrial.journal.exchange import Started, exchange_id
 from fairtrial.journal.summary import Exchange
@@ -20,12 +19,10 @@ from fairtrial_gateway.logs import LOG, say
 from fairtrial_gateway.models.exchange import Declined, Dialect, Live, journal_path
 from fairtrial_gateway.models.failures import AgentGone, ProviderFailure
 from fairtrial_gateway.models.measures import Measures
-from fairtrial_gateway.models.parties import Peer
+from fairtrial_gateway.models.parties import Owner, Peer
 from fairtrial_gateway.models.recording import Recording, request_head
 from fairtrial_gateway.models.spool import Spool, SpoolFull
 from fairtrial_gateway.models.uploads import Uploads
-
-_STATUS = {"upstream_silent": 504, "gateway_cut": 503}
 
 
 class Lifecycle:
@@ -47,24 +44,24 @@ class Lifecycle:
         target: str,
         dialect: Dialect,
         call: Call | None,
-        run: RunIdentity,
-        cohort: str,
+        owner: Owner,
         peer: Peer,
     ) -> Live:
         """Begin a record; `Declined` where there is no room for one."""
         if self._spool.full:
             raise _spool_full()
-        if self._open[run.uid] >= self._most:
+        if self._open[owner.run.uid] >= self._most:
             raise Declined(429, "too_many_calls", f"A run may have {self._most} calls open.", retry_after=5)
         now = datetime.now(UTC)
         started = Started(
             exchange=exchange_id(int(now.timestamp() * 1000), secrets.token_bytes(4)),
-            run=run,
+            run=owner.run,
             provider=peer.name,
             wire=peer.wire,
             path=journal_path(target),
             started_at=now.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-            cohort=cohort,
+            cohort=owner.cohort,
+            step=owner.step,
         )
         version = request.version
         asked = request_head(request.method, target, f"{version.major}.{version.minor}", request.raw_headers)
@@ -105,9 +102,9 @@ async def _answered(live: Live, work: Coroutine[Any, Any, None]) -> web.StreamRe
     except AgentGone as gone:
         live.end("client_gone", str(gone))
     except ProviderFailure as failure:
-        live.end(failure.ending, str(failure))
+        live.end(failure.ending, str(failure), failure.refusal)
         if live.response is None:
-            return own_answer(live, Declined(_STATUS.get(failure.ending, 502), "provider", str(failure)))
+            return own_answer(live, Declined(failure.status, failure.refusal or "provider", str(failure)))
     except SpoolFull as error:
         live.end("gateway_cut", str(error))
         if live.response is None:

@@ -27,6 +27,7 @@ from fairtrial_gateway.models.proxy import Proxy
 from fairtrial_gateway.models.routes import target_of
 from fairtrial_gateway.models.settings import ModelSettings
 from fairtrial_gateway.models.spool import Spool
+from fairtrial_gateway.models.steps import Steps
 from fairtrial_gateway.models.storing import Storing
 from fairtrial_gateway.models.uploads import Uploads
 from fairtrial_gateway.models.upstream import Upstream
@@ -55,7 +56,11 @@ class LocalModels:
         uploads = Uploads(spool, Threads(Storing(self._sink, layout), settings.uploads), settings.uploads)
         upstream, budgets = Upstream(settings), Budgets(self._sink, layout)
         self._proxy = Proxy(
-            settings, Lifecycle(spool, uploads, Measures(Metrics()), settings.run_calls), upstream, budgets
+            settings,
+            Lifecycle(spool, uploads, Measures(Metrics()), settings.run_calls),
+            upstream,
+            budgets,
+            Steps(self._sink, layout),
         )
         app = web.Application()
         app.router.add_route("*", names.MODEL_PATH + "/{path:.*}", self._call)

@@ -8,20 +8,39 @@ from fairtrial.documents import RunIdentity
 from fairtrial.journal.exchange import TOOL
 from fairtrial.secrets.scan import SECRET_MIN
 from fairtrial.usage.counters import Semantics
+from fairtrial_gateway.models.steps import Step
+
+
+@dataclass(frozen=True)
+class Owner:
+    """Whose a call is: of which run, of which cohort if any, and in which step; none before the first."""
+
+    run: RunIdentity
+    cohort: str = ""
+    step: str = ""
 
 
 @dataclass(frozen=True)
 class Budget:
-    """What a run may spend on model calls; None is no limit."""
+    """What a run may spend on model calls, and within which time; None is no limit."""
 
     calls: int | None = None
     tokens: int | None = None
     cost: Decimal | None = None
+    wall_seconds: int | None = None
+    per_step: "Budget | None" = None
 
     @property
     def limited(self) -> bool:
-        """Whether there is any limit."""
-        return self != Budget()
+        """Whether anything is limited that calls are counted for."""
+        own = not (self.calls is None and self.tokens is None and self.cost is None)
+        return own or (self.per_step is not None and self.per_step.limited)
+
+    @property
+    def counts_usage(self) -> bool:
+        """Whether what an answer says of its usage is needed."""
+        own = not (self.tokens is None and self.cost is None)
+        return own or (self.per_step is not None and self.per_step.counts_usage)
 
 
 @dataclass(frozen=True)
@@ -99,6 +118,17 @@ class Party:
     provider: Provider
     cohort: str = ""
     budget: Budget = field(default_factory=Budget)
+    step: Step | None = None  # that the run is in
+
+    @property
+    def step_name(self) -> str:
+        """The name of the step that calls are counted for; empty before the first."""
+        return self.step.name if self.step else ""
+
+    @property
+    def owner(self) -> Owner:
+        """Whose its calls are."""
+        return Owner(self.run, self.cohort, self.step_name)
 
     @property
     def key(self) -> str:

@@ -6,14 +6,16 @@ wire has for errors, and is recorded like any other call.
 
 import asyncio
 import contextlib
+import time
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 from aiohttp import web
 
 from fairtrial.wires.base import Call, Wire
 from fairtrial.wires.headers import upstream_headers, upstream_query
 from fairtrial_gateway.models import requests, upstream
-from fairtrial_gateway.models.budgets import Budgets, Ledger, Spent, over, prices_of
+from fairtrial_gateway.models.budgets import Budgets, Ledger
 from fairtrial_gateway.models.client import Client
 from fairtrial_gateway.models.exchange import Declined, Live
 from fairtrial_gateway.models.failures import AgentGone
@@ -23,16 +25,19 @@ from fairtrial_gateway.models.parties import Party, Provider
 from fairtrial_gateway.models.relay import Relay
 from fairtrial_gateway.models.room import NoRoom, Place, Room
 from fairtrial_gateway.models.settings import ModelSettings
+from fairtrial_gateway.models.spending import Spent, over, prices_of, refusal, time_limit
+from fairtrial_gateway.models.steps import Steps
+from fairtrial_gateway.models.time_up import within
 
 
 class Proxy:
     """What calls share: connections, budgets, turns, and room for bodies."""
 
     def __init__(
-        self, settings: ModelSettings, lifecycle: Lifecycle, sender: upstream.Upstream, budgets: Budgets
+        self, settings: ModelSettings, lifecycle: Lifecycle, sender: upstream.Upstream, budgets: Budgets, steps: Steps
     ) -> None:
         self.settings, self.lifecycle = settings, lifecycle
-        self._upstream, self._budgets = sender, budgets
+        self._upstream, self._budgets, self._steps = sender, budgets, steps
         self._room = Room(settings.body_memory_bytes)
         self._gates: dict[tuple[str, str], Gate] = {}
         self.replicas = settings.replicas
@@ -44,17 +49,28 @@ class Proxy:
         ledger = await self._budgets.ledger(party)
         if len(ledger.refused) >= self.settings.recorded_refusals:
             raise Declined(429, "refused_too_often", "Too many calls of this run were refused.", retry_after=60)
-        live = self.lifecycle.begin(request, target, wire, call, party.run, party.cohort, party.provider)
+        party = await self._in_its_step(party, ledger)
+        live = self.lifecycle.begin(request, target, wire, call, party.owner, party.provider)
         prices = prices_of(party.provider)
         return await self.lifecycle.run(
             live, self._forwarded(live, ledger, party), lambda page: ledger.enter(page, prices)
         )
 
+    async def _in_its_step(self, party: Party, ledger: Ledger) -> Party:
+        """Look again before a call is refused for a step: another replica may have been told of the next one."""
+        each = party.budget.per_step
+        if each is not None and (
+            party.step is None or over(party.budget, ledger.spent, party.provider, party.step_name)
+        ):
+            return replace(party, step=await self._steps.current(party.run, party.cohort, sure=True))
+        return party
+
     async def _forwarded(self, live: Live, ledger: Ledger, party: Party) -> None:
         """Every step of a call that goes well; what does not leaves by an exception."""
         client = Client(live.request, self.settings.stalled_seconds)
         relay = Relay(self.settings, live, client)
-        async with contextlib.AsyncExitStack() as held:
+        limit = time_limit(party.budget, party.step)
+        async with within(limit, live, client), contextlib.AsyncExitStack() as held:
             place = await held.enter_async_context(self.room_for(live))
             body = await requests.body(live, self.settings)
             place.shrink(len(body))
@@ -66,7 +82,7 @@ class Proxy:
                 if client.gone:
                     raise AgentGone("The agent went away before its call was forwarded.")
                 call = forwarded(live, party.provider, body)
-                ledger.spent[live.recording.started.exchange] = Spent()
+                ledger.spent[live.recording.started.exchange] = Spent(step=party.step_name)
                 live.forward()
                 sending = asyncio.create_task(self._upstream.send(call))
                 answer = await relay.first_byte(sending)
@@ -126,7 +142,9 @@ class Proxy:
 
 
 def _check_budget(party: Party, ledger: Ledger) -> None:
-    if found := over(party.budget, ledger.spent, party.provider):
+    if party.budget.per_step is not None and party.step is None:
+        raise Declined(503, "no_step", "Steps of this run have limits, and none has begun yet.", retry_after=1)
+    if found := refusal(party, ledger.spent, time.time()):
         raise Declined(400, found.refusal, found.message)
 
 

@@ -106,6 +106,7 @@ def ended_page(path: Path, facts: Told, provider: Peer | None) -> Exchange:
         streamed=asked.streamed if asked else False,
         usage=usage or _no_usage(started.wire, reason, nothing),
         first_usable=answered.first_usable if answered else False,
+        step=started.step,
         session=session_of((name, value) for name, value in request.headers) if request else {},
     )
 

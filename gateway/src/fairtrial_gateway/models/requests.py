@@ -50,7 +50,7 @@ def check(live: Live, spec: ModelProviderSpec, raw: bytes, most: int) -> None:
 
 def check_countable(live: Live, budget: Budget) -> None:
     """Where tokens or money are limited, an answer that would not tell what it used is not asked for."""
-    if live.facts and not live.facts.asks_usage and not (budget.tokens is None and budget.cost is None):
+    if live.facts and not live.facts.asks_usage and budget.counts_usage:
         message = "wrong_parameter: this run's tokens are limited, so a stream must ask for its usage (include_usage)."
         raise Declined(400, "wrong_parameter", message)
 

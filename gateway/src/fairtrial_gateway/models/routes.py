@@ -2,6 +2,7 @@
 
 import logging
 import re
+import time
 from collections import Counter
 from decimal import Decimal
 from urllib.parse import urlsplit
@@ -19,7 +20,9 @@ from fairtrial_gateway.logs import say
 from fairtrial_gateway.models.assembly import ModelCalls
 from fairtrial_gateway.models.exchange import Declined, Dialect
 from fairtrial_gateway.models.lifecycle import answer_in_dialect
-from fairtrial_gateway.models.parties import Budget, Party, Unusable
+from fairtrial_gateway.models.parties import Budget, Owner, Party, Unusable
+from fairtrial_gateway.models.spending import time_limit
+from fairtrial_gateway.models.steps import Step
 from fairtrial_gateway.models.tools import ToolDialect, is_below
 from fairtrial_gateway.policy import Run, may_call_model, may_call_tool
 
@@ -66,8 +69,10 @@ class Models:
             run = await self._admit(request, "", may_call_tool, name)
             if not is_below(target):
                 raise Declined(404, "unknown_path", "A tool server's path has no dot segments.")
-            identity = RunIdentity(run.namespace, run.name, run.uid)
-            return await self._calls.tools.handle(request, name, target, identity, run.cohort)
+            budget = budget_of(run.limits)
+            step = await self._step(run, budget)
+            owner = Owner(_identity(run), run.cohort, step.name if step else "")
+            return await self._calls.tools.handle(request, name, target, owner, time_limit(budget, step))
         except (Declined, Refused, FairtrialError) as error:
             return self._declined(request, ToolDialect(), None, error)
 
@@ -105,9 +110,8 @@ class Models:
             raise error
         say("model call not served", logging.WARNING, reason=error.reason, message=str(error))
         wire, call = asked
-        identity, peer = RunIdentity(run.namespace, run.name, run.uid), Unusable(run.provider, wire.name)
-        lifecycle = self._calls.lifecycle
-        live = lifecycle.begin(request, target, wire, call, identity, run.cohort, peer)
+        lifecycle, peer = self._calls.lifecycle, Unusable(run.provider, wire.name)
+        live = lifecycle.begin(request, target, wire, call, Owner(_identity(run), run.cohort), peer)
 
         async def refuse() -> None:
             message = f"provider_unusable: ModelProvider {run.provider} can't be used; whoever set it up must look."
@@ -120,16 +124,40 @@ class Models:
         if run.provider_uid is not None and run.provider_uid != provider.uid:
             message = f"ModelProvider {provider.name} is not the one that this run was accepted with."
             raise Declined(400, "wrong_provider", message)
-        return Party(RunIdentity(run.namespace, run.name, run.uid), provider, run.cohort, budget_of(run.limits))
+        budget = budget_of(run.limits)
+        return Party(_identity(run), provider, run.cohort, budget, await self._step(run, budget))
+
+    async def _step(self, run: Run, budget: Budget) -> Step | None:
+        """The step that the run is in. Its time is not called over by a note that a newer one may have followed."""
+        steps = self._calls.steps
+        if budget.per_step is None and budget.wall_seconds is None:
+            step = await steps.guessed(_identity(run), run.cohort)
+        else:
+            step = await steps.current(_identity(run), run.cohort)
+        limit = time_limit(budget, step)
+        if limit is not None and time.time() >= limit.at:
+            return await steps.current(_identity(run), run.cohort, sure=True)
+        return step
+
+
+def _identity(run: Run) -> RunIdentity:
+    return RunIdentity(run.namespace, run.name, run.uid)
 
 
 def budget_of(limits: dict[str, object]) -> Budget:
     """The budget in a run's `spec.limits`, which the API server has checked."""
-    calls, tokens, cost = (limits.get(name) for name in ("modelCalls", "modelTokens", "modelCost"))
+
+    def number(name: str) -> int | None:
+        value = limits.get(name)
+        return value if isinstance(value, int) else None
+
+    cost, each = limits.get("modelCost"), limits.get("perStep")
     return Budget(
-        calls if isinstance(calls, int) else None,
-        tokens if isinstance(tokens, int) else None,
+        number("modelCalls"),
+        number("modelTokens"),
         Decimal(str(cost)) if cost is not None else None,
+        number("wallSeconds"),
+        budget_of(each) if isinstance(each, dict) else None,
     )
 
 

@@ -8,12 +8,12 @@ import asyncio
 import contextlib
 import json
 import re
+import time
 from collections.abc import Mapping
 from urllib.parse import unquote, urlsplit
 
 from aiohttp import web
 
-from fairtrial.documents import RunIdentity
 from fairtrial.errors import InvalidInput
 from fairtrial.journal.exchange import TOOL
 from fairtrial.wires.base import Call
@@ -22,9 +22,11 @@ from fairtrial_gateway.models import requests, upstream
 from fairtrial_gateway.models.client import Client
 from fairtrial_gateway.models.exchange import Declined, Live
 from fairtrial_gateway.models.failures import AgentGone
-from fairtrial_gateway.models.parties import ToolServer
+from fairtrial_gateway.models.parties import Owner, ToolServer
 from fairtrial_gateway.models.proxy import Proxy
 from fairtrial_gateway.models.relay import Relay
+from fairtrial_gateway.models.spending import TimeLimit
+from fairtrial_gateway.models.time_up import within
 
 METHODS = frozenset({"GET", "POST", "PUT", "PATCH", "DELETE"})
 _DROPPED = frozenset({*KEY_HEADERS, b"host", b"expect"})
@@ -69,7 +71,7 @@ class ToolCalls:
         self._proxy, self._upstream, self._servers = proxy, sender, servers
 
     async def handle(
-        self, request: web.Request, name: str, target: str, run: RunIdentity, cohort: str
+        self, request: web.Request, name: str, target: str, owner: Owner, limit: TimeLimit | None
     ) -> web.StreamResponse:
         """Answer one call of a run that may use the server."""
         server = self._servers.get(name)
@@ -77,14 +79,16 @@ class ToolCalls:
             message = f"Tool server {name!r} is allowed by the task, and the gateway does not know where it is."
             raise Declined(503, "unknown_tool_server", message, retry_after=30)
         lifecycle = self._proxy.lifecycle
-        live = lifecycle.begin(request, target, ToolDialect(), None, run, cohort, server)
-        return await lifecycle.run(live, self._forwarded(live, server), lambda _: None)
+        live = lifecycle.begin(request, target, ToolDialect(), None, owner, server)
+        return await lifecycle.run(live, self._forwarded(live, server, limit), lambda _: None)
 
-    async def _forwarded(self, live: Live, server: ToolServer) -> None:
+    async def _forwarded(self, live: Live, server: ToolServer, limit: TimeLimit | None) -> None:
         settings = self._proxy.settings
         client = Client(live.request, settings.stalled_seconds)
         relay = Relay(settings, live, client)
-        async with contextlib.AsyncExitStack() as held:
+        if limit is not None and time.time() >= limit.at:
+            raise Declined(400, limit.over.refusal, limit.over.message)
+        async with within(limit, live, client), contextlib.AsyncExitStack() as held:
             place = await held.enter_async_context(self._proxy.room_for(live))
             body = await requests.body(live, settings)
             place.shrink(len(body))

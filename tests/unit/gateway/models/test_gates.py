@@ -121,7 +121,7 @@ async def test_a_line_that_one_run_has_filled_is_open_to_the_others():
 
 
 async def test_a_provider_whose_minute_is_not_over_is_not_forgotten():
-    proxy = Proxy(ModelSettings(), *[None] * 3)  # type: ignore[arg-type]
+    proxy = Proxy(ModelSettings(), *[None] * 4)  # type: ignore[arg-type]
     used = proxy._gate(provider("used"))
     async with used.turn("a"):
         pass
