@@ -23,15 +23,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
-from fairtrial import names
+from fairtrial import documents, names
 from fairtrial.archive import verified
-from fairtrial.documents import Artifact
+from fairtrial.documents import Artifact, StepNotice
 from fairtrial.errors import GatewayRefused, GatewayUnavailable
 
 T = TypeVar("T")
 _CHUNK = 256 * 1024
 _PATIENCE = frozenset({401, 408, 425, 429})  # 401 once more only: the token may just have been renewed
 _UNAUTHORIZED = 401
+STEP_SECONDS = 60.0  # that a step waits at most for the gateway to know of it
 
 
 class _Later(GatewayUnavailable):
@@ -98,8 +99,21 @@ class GatewayClient:
         self._patiently(once)
         return Artifact(name, size, digest.hex())
 
-    def _patiently(self, once: Callable[[], T]) -> T:
-        deadline = time.monotonic() + self.deadline_seconds
+    def begin_step(self, number: int, notice: StepNotice) -> Artifact:
+        """Tell that a step of this run begins; the gateway's note of it. Told again it is as it was."""
+        data = documents.dump(notice)
+        headers = {"Content-Type": "application/json", "Content-Length": str(len(data))}
+
+        def once() -> Artifact:
+            answer = self._open("PUT", f"/v1/steps/{number}", headers, data).read()
+            found: Artifact = documents.load(Artifact, answer, name="the gateway's answer")
+            return found
+
+        return self._patiently(once, min(STEP_SECONDS, self.deadline_seconds))
+
+    def _patiently(self, once: Callable[[], T], seconds: float | None = None) -> T:
+        seconds = self.deadline_seconds if seconds is None else seconds
+        deadline = time.monotonic() + seconds
         pause, unauthorized = 0.2, 0
         while True:
             try:
@@ -111,7 +125,7 @@ class GatewayClient:
                 wait = later.after or random.uniform(pause / 2, pause)  # noqa: S311 — jitter, not a secret
                 if time.monotonic() + wait > deadline:
                     raise GatewayUnavailable(
-                        f"No success with {self.url} within {self.deadline_seconds:.0f} s; last: {later.message}.",
+                        f"No success with {self.url} within {seconds:.0f} s; last: {later.message}.",
                         next_move="Look at the gateway's log and at its store.",
                     ) from later
                 time.sleep(wait)

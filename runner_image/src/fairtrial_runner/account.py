@@ -18,6 +18,7 @@ from fairtrial.documents import (
     Leftovers,
     ProbeResult,
     Snapshot,
+    StepNotice,
     StepResult,
     Stream,
 )
@@ -94,6 +95,17 @@ class Account:
             self._end(message)
         else:
             raise InvalidInput(f"launch said {kind!r}, which is not known.")
+
+    def next_step(self, message: dict[str, Any]) -> tuple[int, StepNotice]:
+        """The number of the step that launch wants to begin, and what the gateway is told of it."""
+        name = documents.from_json(str, message.get("name"), "next_step")
+        number = len(self.steps) + 1
+        if self.running is not None or number > len(self.plan.steps) or self.plan.steps[number - 1].name != name:
+            raise InvalidInput(f"launch wants to begin {name!r}, which is not the next step.")
+        if self.isolation not in _PROVEN:
+            raise InvalidInput("launch wants to start the agent without a proof of its isolation.")
+        earlier = sum(step.duration_ms for step in self.steps)
+        return number, StepNotice(name, self.plan.steps[number - 1].wall_seconds, earlier)
 
     def _begin(self, message: dict[str, Any], seen: dict[str, int]) -> None:
         name = documents.from_json(str, message.get("name"), "step_started")

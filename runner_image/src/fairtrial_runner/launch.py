@@ -28,6 +28,7 @@ from fairtrial_runner.signals import Watch
 
 _CONNECT_SECONDS = 60.0
 _PROOF_SECONDS = 60.0  # far more than it takes: the recorder begins it before this container is started
+_STEP_SECONDS = 90.0  # more than the recorder tries to tell the gateway of a step
 Ending = tuple[str, str]  # as AgentReport has it, and a message
 
 
@@ -109,6 +110,9 @@ class Launch:
         return ending
 
     def _step(self, step: Step, leftovers: Inventory) -> Ended:
+        if self._plan.tell_steps:
+            self._tell("next_step", name=step.name)
+            self._answers.expect("step_known", timeout=_STEP_SECONDS)
         began = dt.datetime.now(dt.UTC)
         self._tell("step_started", name=step.name, startedAt=written(began))
         ended = run(

@@ -13,11 +13,12 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from fairtrial import archive, documents, failure, names
 from fairtrial.archive import printable
 from fairtrial.channel import Channel, Listener, Raw
-from fairtrial.documents import AgentPlan, AgentReport, Artifact, Diff, Interaction, Snapshot
+from fairtrial.documents import AgentPlan, AgentReport, Artifact, Diff, Interaction, Snapshot, StepNotice
 from fairtrial.errors import ChannelBroken, FairtrialError, GatewayRefused, InvalidInput
 from fairtrial.failure import leave
 from fairtrial.gateway_client import GatewayClient
@@ -39,6 +40,7 @@ _CONFLICT = 409
 _TICK_SECONDS = 1.0
 _AFTER_SIGTERM_SECONDS = 5.0  # the other containers have ended by then: what they wrote is in the socket
 ENV_POD_UID = "FAIRTRIAL_POD_UID"
+StepTeller = Callable[[int, StepNotice], Artifact]  # tells the gateway; its note of the step
 
 
 class Recorder:
@@ -47,11 +49,17 @@ class Recorder:
     patience_seconds = 30.0  # from the loss of launch until its container is over
 
     def __init__(
-        self, places: Places, plan: AgentPlan, store: ArtifactStore, pod_uid: str, terminating: threading.Event
+        self,
+        places: Places,
+        plan: AgentPlan,
+        store: ArtifactStore,
+        pod_uid: str,
+        terminating: threading.Event,
+        tell_step: StepTeller | None = None,
     ) -> None:
         self._places, self._plan, self._terminating = places, plan, terminating
         self._store, self._uploads = store, Uploads(store, places.spool / "stored.jsonl")
-        self._account = Account(plan, pod_uid)
+        self._account, self._tell_step = Account(plan, pod_uid), tell_step
         folder = places.spool / "streams"
         folder.mkdir(exist_ok=True)
         self._events = EventWriter(plan, places.spool)
@@ -143,9 +151,22 @@ class Recorder:
                 raise InvalidInput(f"launch sent the unknown stream {message.stream!r}.")
             self._streams[message.stream].add(message.data)
             self._events.arrived(message.stream, self._streams[message.stream].seen)
+        elif message.get("type") == "next_step":
+            self._begin_step(channel, message)
         else:
             self._events.told(message)
             self._account.told(message, {name: stream.seen for name, stream in self._streams.items()})
+
+    def _begin_step(self, channel: Channel, message: dict[str, Any]) -> None:
+        """Let launch begin a step once the gateway knows of it: its calls are counted for no other."""
+        number, notice = self._account.next_step(message)
+        try:
+            if self._tell_step is not None:
+                self._uploads.note(self._tell_step(number, notice))
+        except FairtrialError as error:
+            self._account.lost(f"The gateway was not told of step {notice.name}: {error}", ending="recorder_error")
+            return
+        channel.send({"type": "step_known", "name": notice.name})
 
     @staticmethod
     def _answer(channel: Channel) -> None:
@@ -248,7 +269,7 @@ def main() -> int:
         if not done.exists():
             plan = documents.load(AgentPlan, os.environ.get(names.ENV_PLAN, ""), name=names.ENV_PLAN)
             client = GatewayClient.from_env(deadline_seconds=plan.upload_seconds)
-            Recorder(places, plan, client, os.environ.get(ENV_POD_UID, ""), terminating).run()
+            Recorder(places, plan, client, os.environ.get(ENV_POD_UID, ""), terminating, client.begin_step).run()
             done.touch()
         terminating.wait()  # a sidecar that ends early would only be started again
     except (FairtrialError, OSError) as error:

@@ -51,7 +51,7 @@ class Uploads:
             except (FairtrialError, OSError) as error:
                 self.failures.append(f"{name}: {error}")
             else:
-                self._note(artifact)
+                self.note(artifact)
                 then(artifact)
             finally:
                 file.unlink(missing_ok=True)
@@ -68,7 +68,8 @@ class Uploads:
             self._thread.join()
             self._thread = None
 
-    def _note(self, artifact: Artifact) -> None:
+    def note(self, artifact: Artifact) -> None:
+        """Something is stored, by whomever: it is one of the run's artifacts."""
         if artifact not in self.stored:
             self.stored.append(artifact)
             with self.journal.open("ab") as file:

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from fairtrial_runner.testing import TOKEN
 
-from fairtrial import archive, names
-from fairtrial.documents import Preflight, Probe, Step
+from fairtrial import archive, documents, names
+from fairtrial.documents import Preflight, Probe, Step, StepNotice
 
 
 def sh(script: str, seconds: int = 20, name: str = "main", stdin: str = "") -> Step:
@@ -53,6 +53,31 @@ def test_an_agent_that_works_is_recorded_in_full(pod):
     assert report.snapshot.artifact.sha256 == hashlib.sha256(pod.gateway.artifacts["agent/snapshot.tar"]).hexdigest()
     assert report.environment["user"]["uid"] == names.USER_ID
     assert pod.launch.returncode == 0
+
+
+def test_no_step_begins_before_the_gateway_knows_of_it(pod):
+    plan(pod, sh("echo one; sleep 0.3"), sh("echo two", name="next", seconds=7), tell_steps=True)
+
+    report = pod.run()
+
+    notes = [documents.load(StepNotice, pod.gateway.artifacts[f"agent/steps/0{number}.json"]) for number in (1, 2)]
+    assert [(note.name, note.wall_seconds, note.earlier_ms >= 300) for note in notes] == [
+        ("main", 20, False),
+        ("next", 7, True),
+    ]
+    assert (report.ending, report.complete, [step.end for step in report.steps]) == ("finished", True, ["exited"] * 2)
+    assert {"agent/steps/01.json", "agent/steps/02.json"} <= {artifact.name for artifact in report.artifacts}
+
+
+def test_an_agent_is_not_started_where_the_gateway_will_not_know_of_its_step(pod):
+    plan(pod, sh("echo one"), tell_steps=True)
+    pod.gateway.artifacts["agent/steps/01.json"] = b"another's"
+
+    report = pod.run()
+
+    assert (report.ending, report.complete, report.steps) == ("recorder_error", False, [])
+    assert "The gateway was not told of step main" in report.message
+    assert "agent/stdout/000000" not in pod.gateway.artifacts
 
 
 def test_what_an_image_sets_reaches_the_agent_and_not_pid_1(pod):

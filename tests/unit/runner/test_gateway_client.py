@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from fairtrial_runner.testing import TOKEN, GatewayStandIn
 
+from fairtrial import documents
+from fairtrial.documents import StepNotice
 from fairtrial.errors import DigestMismatch, GatewayRefused, GatewayUnavailable
 from fairtrial.gateway_client import GatewayClient
 
@@ -51,6 +53,17 @@ def test_artifacts_are_stored_once_and_equal_ones_again(gateway, client, tmp_pat
     with pytest.raises(GatewayRefused) as refused:
         client.put_artifact("agent/a", b"other")
     assert refused.value.status == 409
+
+
+def test_a_step_is_told_and_its_note_named(gateway, client):
+    gateway.refuse = [503]
+
+    note = client.begin_step(2, StepNotice("two", 60, 1500))
+
+    assert (note.name, note.size) == ("agent/steps/02.json", len(gateway.artifacts[note.name]))
+    assert documents.load(StepNotice, gateway.artifacts[note.name]) == StepNotice("two", 60, 1500)
+    with pytest.raises(GatewayRefused):
+        client.begin_step(2, StepNotice("three", 60))
 
 
 def test_what_passes_is_waited_for(gateway, client, tmp_path):

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from fairtrial import failure
 from fairtrial.classify import classify, facts_of
-from fairtrial.documents import AgentPlan, Artifact, Probe, ProbeResult, RunIdentity, Snapshot, Step
+from fairtrial.documents import AgentPlan, Artifact, Probe, ProbeResult, RunIdentity, Snapshot, Step, StepNotice
 from fairtrial.errors import FairtrialError, InvalidInput
 from fairtrial.process import Ended
 from fairtrial.testing import AGENT_POD_UID, RUN_UID, container_facts, make_finished_run, pod_facts
@@ -245,6 +245,37 @@ def test_listening_ports_are_those_in_state_listen():
 def test_a_message_that_does_not_fit_is_refused(message):
     with pytest.raises(InvalidInput):
         Account(PLAN, "pod", isolation="proven").told(message, {})
+
+
+TWO_STEPS = replace(PLAN, steps=[Step("one", ["x"], 60), Step("two", ["x"], 30)])
+
+
+def test_the_next_step_is_told_with_the_time_of_those_before():
+    account = Account(TWO_STEPS, "pod", isolation="proven")
+    first = account.next_step({"type": "next_step", "name": "one"})
+    account.steps.append(made_step(name="one", duration_ms=1500))
+
+    assert first == (1, StepNotice("one", 60, 0))
+    assert account.next_step({"type": "next_step", "name": "two"}) == (2, StepNotice("two", 30, 1500))
+
+
+@pytest.mark.parametrize(
+    ("isolation", "done", "name"),
+    [("failed", 0, "one"), ("proven", 0, "two"), ("proven", 1, "one"), ("proven", 2, "two"), ("proven", 0, None)],
+)
+def test_a_step_out_of_its_turn_or_without_a_proof_is_told_to_nobody(isolation, done, name):
+    account = Account(TWO_STEPS, "pod", isolation=isolation, steps=[made_step() for _ in range(done)])
+
+    with pytest.raises(InvalidInput):
+        account.next_step({"type": "next_step", "name": name})
+
+
+def test_no_step_begins_while_another_runs():
+    account = Account(TWO_STEPS, "pod", isolation="proven")
+    account.told({"type": "step_started", "name": "one", "startedAt": ""}, {})
+
+    with pytest.raises(InvalidInput, match="not the next step"):
+        account.next_step({"type": "next_step", "name": "one"})
 
 
 def test_an_account_without_an_end_is_never_complete():
