@@ -31,6 +31,8 @@ PARTS = {
 # Example images that take long to build, so only those who ask for them wait: agents, and the model that they talk to.
 AGENTS = REPOSITORY / "examples" / "agents"
 AGENT_BASE = "python"  # an example image: what the tasks that agents are tried on need
+ACP = REPOSITORY / "examples" / "acp" / "Dockerfile"
+OVER_ACP = "-acp"  # ends the folder of an agent whose image is another agent's, with the client of the protocol over it
 PROVIDER = "scripted-provider"
 # In a copied folder, neither content of an image nor a reason to build it again.
 IGNORED = (".git", ".venv", "__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis", "node_modules")
@@ -48,7 +50,7 @@ class Image:
     dockerfile: Path
     context: Path
     arguments: Mapping[str, str] = field(default_factory=lambda: {"BASE": BASE})
-    on: str = ""  # a name in the table; otherwise our own base image
+    on: str = ""  # the name of another of our images; otherwise our own base image
 
 
 class BuildFailed(Exception):
@@ -67,7 +69,12 @@ def on_request() -> list[Image]:
     agents = [
         Image(f"agent-{file.parent.name}", file, AGENTS, on=AGENT_BASE) for file in sorted(AGENTS.glob("*/Dockerfile"))
     ]
-    return [*agents, Image(PROVIDER, REPOSITORY / "examples" / "provider" / "Dockerfile", REPOSITORY)]
+    over = [
+        Image(f"agent-{folder.name}", ACP, REPOSITORY, on=f"agent-{folder.name.removesuffix(OVER_ACP)}")
+        for folder in sorted(AGENTS.glob(f"*{OVER_ACP}"))
+        if not (folder / "Dockerfile").exists()
+    ]
+    return [*agents, *over, Image(PROVIDER, REPOSITORY / "examples" / "provider" / "Dockerfile", REPOSITORY)]
 
 
 def requested(names: Collection[str]) -> list[Image]:
@@ -114,8 +121,8 @@ def build(image: Image) -> Path:
 
 
 def ensure_image(name: str) -> str:
-    """The reference of an image of the table in the builder's store, where another one can be built on it."""
-    (image,) = (image for image in table() if image.name == name)
+    """The reference of one of our images in the builder's store, where another one can be built on it."""
+    (image,) = (image for image in [*table(), *on_request()] if image.name == name)
     archive = build(image)
     reference = f"{PREFIX}/{name}:{archive.parent.name}"
     if not _buildah_succeeds("inspect", "--type", "image", reference):

@@ -23,6 +23,7 @@ def parser() -> argparse.ArgumentParser:
     codes = ", ".join(f"{code} {reason}" for reason, code in EXIT_CODES.items())
     made = argparse.ArgumentParser(
         prog=CLIENT,
+        usage="%(prog)s [OPTION...] -- PROGRAM [ARGUMENT...]",
         description="Start an agent that speaks the Agent Client Protocol on standard input and output, give it the "
         "prompt that is on standard input here, in a session in the current folder, and print what both say as JSON "
         "lines for the adapter `acp`.",

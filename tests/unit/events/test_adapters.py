@@ -62,6 +62,13 @@ def test_the_same_session_gives_the_same_counts_whatever_the_harness(case):
     assert taken.tool_calls.value["total"] == (4 if case == "mini-swe-agent" else 3)
 
 
+def test_a_session_of_the_agent_client_protocol_says_where_it_works_wherever_that_is():
+    taken = conformance.take(cases.adapter("acp"), cases.streams("acp-gemini"), root="/elsewhere").interaction
+
+    assert [one.path for one in taken.modified] == ["calc.py"]
+    assert taken.approvals.value == {"requested": 2, "granted": 2, "denied": 0, "unknown": 0}
+
+
 def test_a_task_can_name_its_own_test_command():
     plan = api.Adapter(name="pi", test_commands=("python3 test_calc.py",)).to_plan()
     adapter = rules.load(plan)

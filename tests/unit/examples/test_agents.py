@@ -62,6 +62,8 @@ def test_an_agent_gets_its_model_its_address_and_its_key_and_no_argument_has_the
 @agents
 def test_an_image_installs_the_version_that_the_candidate_names_and_nothing_unpinned(agent: Path) -> None:
     version = run_of(agent).spec.candidate.version
+    if agent.name.endswith(images.OVER_ACP):
+        agent = agent.with_name(agent.name.removesuffix(images.OVER_ACP))
 
     if (agent / "package.json").exists():
         wanted = json.loads((agent / "package.json").read_text())["dependencies"]
@@ -86,6 +88,18 @@ def test_every_agent_has_an_image_of_its_name_on_what_the_tasks_need(agent: Path
     assert yaml.safe_load((agent / "candidate.yaml").read_text())["image"].endswith(f"/{image.name}")
     assert images.copied(image), "its Dockerfile copies nothing"
     assert "FROM ${BASE}" in image.dockerfile.read_text()
+    assert image.on in {one.name for one in [*images.table(), *images.on_request()]}
+
+
+def test_an_agent_over_the_agent_client_protocol_is_the_same_agent_with_the_client_over_it() -> None:
+    (agent,) = (one for one in AGENTS if one.name == "gemini-cli-acp")
+    candidate, plain = (run_of(one).spec.candidate for one in (agent, agent.with_name("gemini-cli")))
+    (image,) = images.requested(["gemini-cli-acp"])
+
+    assert (image.dockerfile, image.on) == (images.ACP, "agent-gemini-cli")
+    assert (candidate.argv[0], candidate.stdin) == ("fairtrial-acp", "prompt")
+    assert candidate.adapter is not None and candidate.adapter.name == "acp"
+    assert (candidate.env, candidate.home_files, candidate.version) == (plain.env, plain.home_files, plain.version)
 
 
 def test_nothing_that_takes_long_is_built_without_being_named() -> None:
