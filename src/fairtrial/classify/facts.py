@@ -60,6 +60,7 @@ class Facts:
     calls_never_served: bool = False  # the gateway could not: no credential, say
     calls_lost: bool = False  # of a call that began nobody recorded the end
     model_budget_used_up: bool = False  # a call was refused for that
+    used_up: str = ""  # which budget, and in which step; told in the message, and no row looks at it
     tags: tuple[str, ...] = ()  # kept in the record; no row looks at them
 
     @property
@@ -111,8 +112,18 @@ def facts_of(
         calls_never_served=calls is not None and calls.never_served,
         calls_lost=calls is not None and bool(calls.unfinished),
         model_budget_used_up=calls is not None and bool(calls.budget),
+        used_up=_used_up(ours, calls),
         tags=tuple(sorted({*_tags(ours, judgement, limit), *_call_tags(calls)})),
     )
+
+
+def _used_up(agent: AgentReport | None, calls: ModelCalls | None) -> str:
+    """The time of the step that ran out, or else the budgets that model calls met."""
+    if agent is not None and agent.ending == "deadline":
+        late = [f"{step.deadline_seconds} s of step {step.name}" for step in agent.steps if step.timed_out]
+        return ", ".join(late)
+    met = calls.used_up if calls is not None else []
+    return ", ".join(f"{each.budget} in step {each.step}" if each.step else each.budget for each in met)
 
 
 def setup_reason(pod: PodFacts) -> str:

@@ -32,6 +32,7 @@ class Row:
     invalidity: Invalidity | None = None
     category: Category | Literal["of_first_failed_check"] | None = None
     reason: str = ""
+    names_budget: bool = False  # the message goes on with which budget was used up, and in which step
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def classify(facts: Facts) -> Classification:
         outcome=row.outcome,
         cause=row.cause,
         reason=row.reason or row.name,
-        message=row.says,
+        message=f"{row.says} Used up: {facts.used_up}." if row.names_budget and facts.used_up else row.says,
         row=row.name,
         invalidity=row.invalidity,
         category=category,
@@ -186,6 +187,7 @@ TABLE: tuple[Row, ...] = (
         "budget_exhausted",
         "The agent's time was over before it had ended.",
         category="time_limit",
+        names_budget=True,
     ),
     Row(
         "agent_overdue",
@@ -338,8 +340,9 @@ TABLE: tuple[Row, ...] = (
         lambda f: f.handed_over and f.evaluation == "failed" and f.category is not None and f.model_budget_used_up,
         "failed",
         "budget_exhausted",
-        "The run's budget for model calls was used up, and the result did not pass every check.",
+        "A budget for model calls, of the run or of a step, was used up, and the result did not pass every check.",
         category="of_first_failed_check",
+        names_budget=True,
     ),
     # --- the final state decides --------------------------------------------------------------------------------------
     Row(

@@ -52,6 +52,15 @@ class FoundLeak:
 
 
 @dataclass(frozen=True)
+class UsedUp:
+    """A budget that was used up, such as `budget_tokens` of the run or `budget_step_tokens` of a step, and where."""
+
+    budget: str
+    step: str  # in which calls were refused or ended for it; empty where steps are not known
+    calls: int
+
+
+@dataclass(frozen=True)
 class ModelCalls:
     """The calls of one run. `answered` are those with a usable answer; sums are over what was forwarded."""
 
@@ -70,6 +79,7 @@ class ModelCalls:
     leaks: list[FoundLeak] = field(default_factory=list)
     unscanned: int = 0  # exchanges in which nobody looked for credentials
     course: Course = field(default_factory=Course)
+    used_up: list[UsedUp] = field(default_factory=list)  # in the order in which calls met them
     schema_version: int = 1
 
     @property
@@ -89,8 +99,8 @@ class ModelCalls:
 
     @property
     def budget(self) -> str:
-        """The budget that was used up, such as `budget_tokens`; empty if none was."""
-        return next((reason for reason in sorted(self.refused) if reason.startswith(BUDGET)), "")
+        """The budget that was used up first, such as `budget_tokens`; empty if none was."""
+        return next((each.budget for each in self.used_up), "")
 
 
 def summarise(
@@ -124,7 +134,14 @@ def summarise(
         leaks=[FoundLeak(name, leak) for name, exchange, _, _ in ordered for leak in exchange.leaks],
         unscanned=sum(one.leak_scan != "done" for one in exchanges),
         course=course(generating),
+        used_up=_used_up(exchanges),
     )
+
+
+def _used_up(exchanges: Sequence[Exchange]) -> list[UsedUp]:
+    """Budgets for which calls were refused, or ended in the middle."""
+    found = Counter((one.refusal, one.step) for one in exchanges if one.refusal.startswith(BUDGET))
+    return [UsedUp(budget, step, calls) for (budget, step), calls in found.items()]
 
 
 def _call(name: str, page: Exchange, size: int, sha256: str) -> Call:

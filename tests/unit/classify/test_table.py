@@ -418,6 +418,16 @@ def test_the_last_row_and_no_other_holds_for_everything():
             "all_checks_passed",
             {"model_budget_calls_used_up"},
         ),
+        (
+            Case(calls=[call(), call(2, refusal="budget_step_tokens", step="one", **REFUSED)]),
+            "all_checks_passed",
+            {"model_budget_step_tokens_used_up"},
+        ),
+        (
+            Case(calls=[call(), call(2, refusal="budget_step_wall", ending="gateway_cut")]),
+            "all_checks_passed",
+            {"model_budget_step_wall_used_up"},
+        ),
         (Case(calls=[]), "all_checks_passed", {"no_model_call"}),
         (
             Case(calls=[call(leaks=[Leak("p", "base64", "response_body", 3)])]),
@@ -430,3 +440,33 @@ def test_what_model_calls_do_to_an_outcome(case: Case, row: str, tags: set[str])
     found = observed(case)
 
     assert (found.row, tags - set(found.tags)) == (row, set())
+
+
+@pytest.mark.parametrize(
+    ("case", "row", "told"),
+    [
+        (
+            Case(calls=[call(refusal="budget_step_calls", step="two", **REFUSED)], evaluation=FAILED),
+            "model_budget",
+            "Used up: budget_step_calls in step two.",
+        ),
+        (
+            Case(
+                calls=[call(), call(2, refusal="budget_wall", step="one", ending="gateway_cut")],
+                evaluation=FAILED,
+            ),
+            "model_budget",
+            "Used up: budget_wall in step one.",
+        ),
+        (
+            Case(agent={"ending": "deadline", "steps": [step_result(name="one", timed_out=True, deadline_seconds=60)]}),
+            "deadline",
+            "Used up: 60 s of step one.",
+        ),
+    ],
+)
+def test_a_used_up_budget_is_named_with_its_step(case: Case, row: str, told: str):
+    found = observed(case)
+
+    assert (found.row, found.cause) == (row, "budget_exhausted")
+    assert found.message.endswith(told)
