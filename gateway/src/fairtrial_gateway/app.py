@@ -1,5 +1,6 @@
 """The server put together: routes of each module, one way to answer errors, health and metrics."""
 
+import functools
 import logging
 import time
 from collections.abc import Awaitable, Callable
@@ -47,6 +48,7 @@ class Gateway:
         key: SigningKey | None = None,
     ) -> None:
         self.settings, self.health, self.metrics = settings, Health(), metrics
+        self._counted = functools.cache(metrics.requests.labels)
         self.threads = StoreThreads(store, settings.max_uploads + _SPARE_THREADS, settings.store_writers)
         access = Access(identity, self.health, metrics)
         evaluations = Evaluations(self.threads, layout, key)
@@ -90,7 +92,7 @@ class Gateway:
         response = await handler(request)
         resource = request.match_info.route.resource
         route = resource.canonical if resource else "other"
-        self.metrics.requests.labels(route, _known_method(request.method), response.status).inc()
+        self._counted(route, _known_method(request.method), response.status).inc()
         if route in QUIET:
             return response
         who = request.get(CALLER)

@@ -36,7 +36,9 @@ class NoContent(logging.Filter):
 
 
 def set_up(level: int = logging.INFO) -> None:
-    """Log to standard error, for the whole process."""
+    """Log to standard error, for the whole process. Nothing is looked up for a line that no line shows."""
+    logging._srcfile = None  # noqa: SLF001 — the documented way to leave out file and line of the caller
+    logging.logThreads = logging.logProcesses = logging.logMultiprocessing = False
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     logging.basicConfig(level=level, handlers=[handler], force=True)

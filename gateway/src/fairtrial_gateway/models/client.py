@@ -22,6 +22,7 @@ class Client:
         self._stalled = stalled_seconds
         self._response: web.StreamResponse | None = None
         self._gone = False
+        self._whole = False  # the answer holds its body, and sends it at its end
 
     @property
     def gone(self) -> bool:
@@ -30,13 +31,19 @@ class Client:
         self._gone = self._gone or transport is None or transport.is_closing()
         return self._gone
 
-    async def begin(self, answer: Answer) -> web.StreamResponse:
-        """Send the head of the provider's answer, as it is but for hop-by-hop headers."""
+    async def begin(self, answer: Answer, whole: bytes = b"") -> web.StreamResponse:
+        """Send the head of the provider's answer, as it is but for hop-by-hop headers; with it all of a body that has
+        come `whole`, as its length says: two sends would be two wake-ups of whoever reads."""
         headers = CIMultiDict((text(name), text(value)) for name, value in end_to_end(answer.headers))
         if self.gone:
             return web.StreamResponse(status=answer.status, reason=answer.reason, headers=headers)
         self.request[EXACT] = frozenset(name.lower() for name in headers)
-        response = web.StreamResponse(status=answer.status, reason=answer.reason, headers=headers)
+        self._whole = bool(whole) and headers.getall("Content-Length", []) == [str(len(whole))]
+        response: web.StreamResponse
+        if self._whole:
+            response = web.Response(body=whole, status=answer.status, reason=answer.reason, headers=headers)
+        else:
+            response = web.StreamResponse(status=answer.status, reason=answer.reason, headers=headers)
         self._response = response
         try:
             await self._unless_gone(lambda: response.prepare(self.request))
@@ -47,15 +54,16 @@ class Client:
 
     async def write(self, chunk: bytes) -> None:
         """Send bytes; waits while it takes none, for as long as allowed."""
+        if self._whole:
+            return
         response = self._response
         assert response is not None
         await self._unless_gone(lambda: response.write(chunk))
 
     async def end(self) -> None:
         """The answer is whole."""
-        response = self._response
-        assert response is not None
-        await self._unless_gone(response.write_eof)
+        if self._response is not None:
+            await self._unless_gone(self._response.write_eof)
 
     async def dismiss(self, answer: web.Response) -> None:
         """Answer in the gateway's own words, or cut what has begun; from here on the agent counts as gone."""

@@ -38,6 +38,15 @@ class Stream:
         self._ended = False
         self._failure: ProviderFailure | None = None
 
+    @property
+    def ended(self) -> bool:
+        """Whether the body has come to its end and was read."""
+        return self._ended and not self._chunks
+
+    def ready(self) -> bytes:
+        """What has come already."""
+        return self._take() if self._chunks else b""
+
     async def read(self) -> bytes:
         """The next bytes of the body; none at its end."""
         while not self._chunks:

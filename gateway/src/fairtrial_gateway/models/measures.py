@@ -1,5 +1,7 @@
 """Counting model calls. Labels are wires, endings and refusals, which are ours; nothing that a caller chooses."""
 
+import functools
+
 from fairtrial.journal.summary import Exchange
 from fairtrial_gateway.metrics import Metrics
 
@@ -11,6 +13,10 @@ class Measures:
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
+        self._calls = functools.cache(metrics.model_calls.labels)
+        self._tokens = functools.cache(metrics.model_tokens.labels)
+        self._request_bytes = metrics.journal_bytes.labels("request")
+        self._response_bytes = metrics.journal_bytes.labels("response")
 
     def begun(self) -> None:
         """A call has begun."""
@@ -20,15 +26,15 @@ class Measures:
         """A call has ended."""
         metrics = self._metrics
         metrics.model_open.dec()
-        metrics.model_calls.labels(page.wire, page.ending).inc()
+        self._calls(page.wire, page.ending).inc()
         metrics.model_seconds.observe(seconds)
-        metrics.journal_bytes.labels("request").inc(page.request_bytes)
-        metrics.journal_bytes.labels("response").inc(page.response_bytes)
+        self._request_bytes.inc(page.request_bytes)
+        self._response_bytes.inc(page.response_bytes)
         if page.refusal:
             metrics.model_refusals.labels(page.refusal).inc()
         for name in _TOKENS:
             if count := page.usage.counters.get(name):
-                metrics.model_tokens.labels(page.wire, name).inc(count)
+                self._tokens(page.wire, name).inc(count)
 
     def unrecorded(self, refusal: str) -> None:
         """A call was refused without a journal."""

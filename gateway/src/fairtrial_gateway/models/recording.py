@@ -22,7 +22,7 @@ class Recording:
         self._began = time.monotonic()
         self.file: SpoolFile = spool.create(started.exchange)
         try:
-            self.file.append(Kind.STARTED, 0, documents.dump(started))
+            self.file.append(Kind.STARTED, 0, documents.dump(started), more=True)
             self.file.append(Kind.REQUEST_HEAD, 0, documents.dump(asked))
         except SpoolFull:
             self.file.discard()
@@ -33,29 +33,31 @@ class Recording:
         """Milliseconds since the exchange began."""
         return int((time.monotonic() - self._began) * 1000)
 
-    def request_body(self, chunk: bytes) -> None:
-        """The next bytes of the request's body."""
-        self.file.append(Kind.REQUEST_BODY, self.ms, chunk)
+    def request_body(self, chunk: bytes, *, last: bool = False) -> None:
+        """The next bytes of the request's body; after the `last` ones its end is told at once."""
+        self.file.append(Kind.REQUEST_BODY, self.ms, chunk, more=last)
 
     def request_end(self) -> None:
         """The request is there as a whole."""
         self.file.append(Kind.REQUEST_END, self.ms)
 
-    def response_head(self, status: int, reason: str, http_version: str, headers: RawHeaders) -> None:
-        """What the provider answers."""
+    def response_head(
+        self, status: int, reason: str, http_version: str, headers: RawHeaders, *, more: bool = False
+    ) -> None:
+        """What the provider answers; with `more` the first bytes of its body are told at once."""
         head = ResponseHead(status, reason, http_version, _redacted(headers))
-        self.file.append(Kind.RESPONSE_HEAD, self.ms, documents.dump(head))
+        self.file.append(Kind.RESPONSE_HEAD, self.ms, documents.dump(head), more=more)
 
     def own_response(self, status: int, headers: RawHeaders, body: bytes) -> None:
         """What the gateway itself answers; small, and written even if the spool is full."""
         head = ResponseHead(status, "", "1.1", _redacted(headers), "gateway")
-        self.file.append(Kind.RESPONSE_HEAD, self.ms, documents.dump(head), always=True)
-        self.file.append(Kind.RESPONSE_BODY, self.ms, body, always=True)
+        self.file.append(Kind.RESPONSE_HEAD, self.ms, documents.dump(head), always=True, more=True)
+        self.file.append(Kind.RESPONSE_BODY, self.ms, body, always=True, more=True)
         self.file.append(Kind.RESPONSE_END, self.ms, always=True)
 
-    def response_body(self, chunk: bytes) -> None:
-        """The next bytes of the answer's body, as received."""
-        self.file.append(Kind.RESPONSE_BODY, self.ms, chunk)
+    def response_body(self, chunk: bytes, *, last: bool = False) -> None:
+        """The next bytes of the answer's body, as received; after the `last` ones its end is told at once."""
+        self.file.append(Kind.RESPONSE_BODY, self.ms, chunk, more=last)
 
     def response_end(self) -> None:
         """The answer came to its end."""

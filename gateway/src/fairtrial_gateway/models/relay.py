@@ -44,30 +44,50 @@ class Relay:
         """Pass on the whole answer. Ends by an exception where it does not come to its end."""
         live, settings = self._live, self._settings
         live.answered(answer.status, answer.headers)
-        live.recording.response_head(answer.status, answer.reason, answer.http_version, answer.headers)
+        chunk, last = answer.ready(), answer.ended
+        head = (answer.status, answer.reason, answer.http_version, answer.headers)
+        live.recording.response_head(*head, more=bool(chunk) or last)
         live.plain = Plain(coding_of(answer.headers), settings.max_response_bytes)
-        live.response = await self._client.begin(answer)
+        await self._record(chunk, last=last)
+        live.response = await self._client.begin(answer, chunk if last else b"")
         self._look()
         until = asyncio.get_running_loop().time() + settings.total_seconds
-        while chunk := await self._next(answer, until):
-            live.recording.response_body(chunk)
-            for _ in live.feed(chunk):
-                await asyncio.sleep(0)
-            if live.response_bytes > settings.max_response_bytes:
-                raise Limit(f"The answer has more than {settings.max_response_bytes} bytes.")
-            if self._gone_at is None:
-                await self._client.write(chunk)
-                self._look()
-            else:
-                self._drained += len(chunk)
-                if self._drained > settings.drain_bytes:
-                    raise AgentGone("The agent went away; its answer was read on to the limit.")
+        while True:
+            await self._pass_on(chunk)
+            if last:
+                break
+            chunk = await self._next(answer, until)
+            last = not chunk or answer.ended
+            await self._record(chunk, last=last)
         live.ttlb_ms = live.recording.ms
-        live.recording.response_end()
         await self._client.end()
         self._look()
         if self._gone_at is not None:
             raise AgentGone("The agent went away; its answer was read to the end.")
+
+    async def _record(self, chunk: bytes, *, last: bool) -> None:
+        """Write bytes down before they are passed on, and read them."""
+        live, most = self._live, self._settings.max_response_bytes
+        last = last and live.response_bytes + len(chunk) <= most
+        if chunk:
+            live.recording.response_body(chunk, last=last)
+        if last:
+            live.recording.response_end()
+        for _ in live.feed(chunk):
+            await asyncio.sleep(0)
+        if live.response_bytes > most:
+            raise Limit(f"The answer has more than {most} bytes.")
+
+    async def _pass_on(self, chunk: bytes) -> None:
+        if not chunk:
+            return
+        if self._gone_at is None:
+            await self._client.write(chunk)
+            self._look()
+        else:
+            self._drained += len(chunk)
+            if self._drained > self._settings.drain_bytes:
+                raise AgentGone("The agent went away; its answer was read on to the limit.")
 
     async def _next(self, answer: Answer, until: float) -> bytes:
         """The next bytes; none at the end."""
@@ -82,6 +102,8 @@ class Relay:
             left = self._time_left()
             if left <= 0:
                 raise AgentGone("The agent went away; its answer was read on for as long as allowed.")
+            if chunk := answer.ready():
+                return chunk
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(min(until - now, silent_at - now, left, LOOK_SECONDS)):
                     return await answer.read()

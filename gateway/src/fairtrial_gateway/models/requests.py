@@ -20,11 +20,13 @@ async def body(live: Live, settings: ModelSettings) -> bytes:
     parts: list[bytes] = []
     try:
         async with asyncio.timeout(settings.request_seconds):
-            while chunk := await live.request.content.readany():
+            content, whole = live.request.content, False
+            while not whole and (chunk := await content.readany()):
                 live.request_bytes += len(chunk)
                 if live.request_bytes > settings.max_request_bytes:
                     raise too_large(live.request_bytes, settings.max_request_bytes)
-                live.recording.request_body(chunk)
+                whole = content.at_eof()
+                live.recording.request_body(chunk, last=whole)
                 parts.append(chunk)
     except TimeoutError as error:
         raise Declined(408, "too_slow", "The body of the call did not come in time.") from error

@@ -13,6 +13,7 @@ from fairtrial.journal.exchange import is_exchange_id
 from fairtrial.journal.frames import FILE_HEADER, PAYLOAD_MAX, Kind, frame_head
 
 SUFFIX = ".ftj"
+HELD_MAX = 64 * 1024  # a longer payload is not kept for the next frame
 FULL = 0.75  # new calls are refused from here on; the rest is for calls that are under way
 
 
@@ -72,13 +73,19 @@ class SpoolFile:
         self._spool, self.path = spool, path
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         self._file = os.open(path, flags, 0o600)
+        self._held: list[bytes] = []  # written with the next frame
         self.size = 0
 
-    def append(self, kind: Kind, ms: int, payload: bytes = b"", *, always: bool = False) -> None:
-        """Write one frame, or several if `payload` is longer than one may be; `always` even if the spool is full."""
+    def append(self, kind: Kind, ms: int, payload: bytes = b"", *, always: bool = False, more: bool = False) -> None:
+        """Write one frame, or several if `payload` is longer than one may be; `always` even if the spool is full.
+
+        With `more` the caller appends the next frame at once, waiting for nothing; both are written in one go.
+        """
         for part in _parts(payload):
-            file_header = [] if self.size else [FILE_HEADER]
-            self._write([*file_header, frame_head(kind, ms, part), part], always=always)
+            self._held += (frame_head(kind, ms, part), part)
+            if not more or len(part) > HELD_MAX:
+                buffers, self._held = self._held, []
+                self._write(buffers if self.size else [FILE_HEADER, *buffers], always=always)
 
     def close(self) -> None:
         """Nothing more is written."""

@@ -46,6 +46,13 @@ class Answer(Protocol):
     http_version: str
     headers: RawHeaders
 
+    @property
+    def ended(self) -> bool:
+        """Whether the body has come to its end and was read."""
+
+    def ready(self) -> bytes:
+        """The bytes of the body that have come already; none if the next must be waited for."""
+
     async def read(self) -> bytes:
         """The next bytes of the body as they came; none at its end. `Cut` where it ended before its end."""
 
@@ -118,6 +125,16 @@ class _Http1Answer:
         version = answer.version
         self.http_version = f"{version.major}.{version.minor}" if version else "1.1"
         self.headers: RawHeaders = list(answer.raw_headers)
+
+    @property
+    def ended(self) -> bool:
+        """Whether all was read."""
+        return self._answer.content.at_eof()
+
+    def ready(self) -> bytes:
+        """What has come already."""
+        content = self._answer.content
+        return content.read_nowait() if content.exception() is None else b""
 
     async def read(self) -> bytes:
         """The next bytes of the body."""

@@ -8,7 +8,7 @@ import pytest
 from fairtrial_gateway.models.replicas import ready_endpoints
 from fairtrial_gateway.models.room import NoRoom, Room
 from fairtrial_gateway.models.settings import ModelSettings
-from fairtrial_gateway.models.spool import Spool, SpoolFull
+from fairtrial_gateway.models.spool import HELD_MAX, Spool, SpoolFull
 from fairtrial_gateway.models.upstream import address, text
 
 from fairtrial.errors import InvalidInput
@@ -172,6 +172,29 @@ def test_a_full_spool_takes_ends_only(tmp_path: Path):
     file.close()
 
     assert [kind for kind, _ in frames(file.path)] == [Kind.RESPONSE_BODY, Kind.RESPONSE_BODY, Kind.ENDED]
+
+
+def test_frames_that_follow_each_other_at_once_are_one_write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    file, writes, write = Spool(tmp_path, 100_000).create(EXCHANGE), [], os.writev
+    monkeypatch.setattr(os, "writev", lambda number, buffers: writes.append(len(buffers)) or write(number, buffers))
+    file.append(Kind.REQUEST_BODY, 0, b"x" * 10, more=True)
+    assert file.path.stat().st_size == 0
+    file.append(Kind.REQUEST_END, 0)
+    file.append(Kind.RESPONSE_BODY, 0, b"x" * (HELD_MAX + 1), more=True)  # too long to be kept
+    file.close()
+
+    assert len(writes) == 2
+    assert frames(file.path) == [(Kind.REQUEST_BODY, 10), (Kind.REQUEST_END, 0), (Kind.RESPONSE_BODY, HELD_MAX + 1)]
+
+
+def test_a_journal_whose_first_frame_was_refused_still_begins_with_its_header(tmp_path: Path):
+    file = Spool(tmp_path, 1000).create(EXCHANGE)
+    with pytest.raises(SpoolFull):
+        file.append(Kind.REQUEST_BODY, 0, b"x" * 2000)
+    file.append(Kind.NOTE, 0, b"z")
+    file.close()
+
+    assert frames(file.path) == [(Kind.NOTE, 1)]
 
 
 def test_what_a_disk_refuses_leaves_no_half_frame(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
