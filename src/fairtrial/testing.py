@@ -36,6 +36,7 @@ from fairtrial.documents import (
     StepResult,
     Stream,
 )
+from fairtrial.usage.course import Course, Pair
 
 RUN_UID = "5d0c9a52-0f1e-4c7e-9d0a-6f0e3b1c2a01"
 AGENT_POD_UID = "5d0c9a52-0f1e-4c7e-9d0a-6f0e3b1c2a02"
@@ -231,6 +232,50 @@ def agent_report(**changes: Any) -> AgentReport:
         timings_ms={"setup": 1200, "isolation": 900, "preflight": 100, "agent": 60000, "snapshot": 300, "upload": 200},
     )
     return dataclasses.replace(good, **changes)
+
+
+def interaction_summary(number: int = 0, **changes: Any) -> dict[str, Any]:
+    """What an adapter counts, as a report has it; runs of other numbers differ, so that statistics have work to do."""
+    calls, failed = 18 + number % 7, number % 4
+    third = calls // 3
+    values = {
+        "toolCalls": {"total": calls, "byCapability": {"run_command": calls - number % 2, "ask_user": number % 2}},
+        "failedToolCalls": {"total": failed, "byStatus": {"error": failed}},
+        "recoveredToolFailures": failed // 2,
+        "invalidToolCalls": number % 3,
+        "retries": failed,
+        "modelRetries": number % 2,
+        "testCommands": {"total": 5, "passed": 5 - failed, "failed": failed, "unknown": 0},
+        "testFailures": {"failed": failed, "recovered": failed // 2, "attempts": failed // 3},
+        "failureCourse": {"calls": calls, "part": third, "start": number % 3, "tail": (2 * number) % 5},
+        "repetitionCourse": {"calls": calls, "part": third, "start": (3 * number) % 4, "tail": number % 5},
+        "filesInspected": {"unique": 4 + number % 6, "repeats": 1, "unattributed": 0},
+        "compactions": number % 3,
+        "truncatedOutputs": number % 2,
+        "approvals": {"requested": number % 3, "granted": number % 3, "denied": 0, "unknown": 0},
+        "interventions": number % 6 // 5,
+        "effectReceipts": {"given": 3, "absent": 0, "unique": 3 - number % 5 // 4, "duplicates": number % 5 // 4},
+        "turns": 3 + number % 5,
+        "timeToFirstUsefulActionMs": 900 + 10 * number,
+        "timeToFirstVerifiableOutcomeMs": 4000 + 100 * number,
+    }
+    made: dict[str, Any] = {name: {"state": "measured", "value": value} for name, value in values.items()}
+    return made | {"stopped": "", "unreadableRecords": 0} | changes
+
+
+def call_course(number: int = 0) -> Course:
+    """How the calls of a run went over its time; runs of other numbers differ."""
+    faults = number % 3
+    return Course(
+        faults={"rate_limited": faults} if faults else {},
+        recovered=faults - min(faults, number % 4 // 3),
+        first_token_ms=300 + number,
+        first_token_reason="",
+        first_tokens_ms=Pair(250 + number, 200 + 7 * (number % 20)),
+        largest_input=9000 + 10 * number,
+        largest_input_reason="",
+        inputs=Pair(1000, 6000 + 13 * number),
+    )
 
 
 def step_result(**changes: Any) -> StepResult:

@@ -17,10 +17,15 @@ RuntimeMetric = Literal[
 Metric = Literal[
     "success_rate", "harness_reliability", "policy_compliance", "recovery_rate",
     "accounted_tokens", "uncached_input_tokens", "cached_input_tokens", "cache_write_tokens", "output_tokens",
-    "reasoning_tokens", "total_tokens", "cost", "model_calls",
+    "reasoning_tokens", "total_tokens", "largest_call_input_tokens", "tokens_per_model_call", "cost", "model_calls",
     "duration_ms", "assistant_turns", "tool_calls", "failed_tool_calls", "retries", "test_commands", "files_inspected",
     "files_modified", "lines_added", "lines_deleted", "interventions", "time_to_first_useful_action_ms",
-    "time_to_first_verifiable_outcome_ms", RuntimeMetric,
+    "time_to_first_verifiable_outcome_ms", "first_token_ms", "cpu_ms", "throttled_ms", "peak_memory_bytes",
+    "approvals", "clarifications", "provider_faults", "provider_faults_recovered", "model_retries",
+    "invalid_tool_calls", "recovered_tool_failures", "failed_test_commands", "recovered_test_failures",
+    "failed_attempts", "compactions", "truncated_outputs", "effect_receipts", "duplicate_effects",
+    "leftover_processes", "leftover_ports", "first_token_change_ms", "context_change_tokens", "tool_failure_change",
+    "repetition_change", RuntimeMetric,
 ]  # fmt: skip
 
 # What is made of a metric, treatment against control. The analysis says how each is computed.

@@ -34,9 +34,11 @@ from fairtrial.cohort.runs import replacement_manifest, run_manifest
 from fairtrial.cohort.schedule import Entry, schedule_of
 from fairtrial.documents import (
     Artifact,
+    Consumption,
     Diff,
     EvaluationReport,
     Interaction,
+    Leftovers,
     RunIdentity,
     Snapshot,
     Stream,
@@ -53,9 +55,11 @@ from fairtrial.signing.keys import SigningKey
 from fairtrial.testing import (
     EVALUATOR_IMAGE,
     agent_report,
+    call_course,
     check_result,
     confirmatory,
     evaluation_report,
+    interaction_summary,
     make_cohort,
     make_finished_run,
     make_resource_class,
@@ -209,14 +213,16 @@ def _record(run: BenchmarkRun, entry: Entry, blobs: dict[str, bytes], *, invalid
     snapshot = put("agent/snapshot.tar", f"snapshot of {name}".encode())
     diff = put("agent/diff.patch", f"diff of {name}".encode())
     out = put("agent/step-1.stdout.bin", f"output of {name}".encode())
-    turns = {"turns": {"state": "measured", "value": 3 + entry.repetition}}
+    left = Leftovers(processes_swept=entry.index % 3, listening_ports=[4567] * (entry.index % 2))
     agent = agent_report(
         run=who,
         snapshot=Snapshot("measured", snapshot, files=3, bytes=900),
         diff=Diff("measured", diff, 1, 1, 0, 20 + entry.index, 2, 0, 0, ["a.py"]),
         streams=[Stream("step-1.stdout", out.size, out.sha256, out.size, False, [out])],
         steps=[step_result(duration_ms=60000 + 1000 * entry.index)],
-        interaction=Interaction("measured", "pi", summary=turns),
+        interaction=Interaction("measured", "pi", summary=interaction_summary(entry.index)),
+        consumption=Consumption(10**6 * entry.index, 600, entry.index % 4, 1000 * entry.index, 2**28 + entry.index),
+        leftovers=left,
         artifacts=[diff, snapshot, out],
     )
     fails = any(cell == entry.cell and entry.repetition in when for cell, when in FAILS)
@@ -252,7 +258,10 @@ def _calls(run: BenchmarkRun, entry: Entry, blobs: dict[str, bytes]) -> ModelCal
         reasons={"cache_write": "not_in_wire", "total": "not_told"},
     )
     cost = Cost(reason="no_pricing_snapshot")
-    return ModelCalls("p", "model-1", [call], 1, 1, {}, [], Total(1, counters, {}), cost, ["model-1"])
+    return ModelCalls(
+        "p", "model-1", [call], 3, 3, {}, [], total=Total(1, counters, {}), cost=cost, answered_models=["model-1"],
+        course=call_course(entry.index),
+    )  # fmt: skip
 
 
 def happened(of: BenchmarkCohort) -> World:

@@ -6,6 +6,7 @@ from fairtrial_analysis.html.lookup import Lookup
 from fairtrial_analysis.html.markup import Element, name_of, tag
 from fairtrial_analysis.html.section import Section
 from fairtrial_analysis.html.sections.changes import changes
+from fairtrial_analysis.html.sections.conduct import conduct
 from fairtrial_analysis.html.sections.construction import construction
 from fairtrial_analysis.html.sections.efficiency import efficiency
 from fairtrial_analysis.html.sections.failures import failures
@@ -26,7 +27,7 @@ from fairtrial_analysis.report.model import Report
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 _SECTIONS = (
-    result, verdict, flow, outcomes, efficiency, reliability, failures, missing, sensitivity, order, runtime,
+    result, verdict, flow, outcomes, efficiency, reliability, conduct, failures, missing, sensitivity, order, runtime,
     construction, provenance, changes, limitations, methods, glossary, runs,
 )  # fmt: skip
 _STAGES = {

@@ -5,9 +5,7 @@ its place in the account as void, with an error that stops a confirmatory verdic
 few records at a time.
 """
 
-from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +14,7 @@ from fairtrial.cohort.ledger import Ledger, LedgerEntry
 from fairtrial.cohort.schedule import Entry
 from fairtrial.errors import DigestMismatch, InvalidInput, StoreError, StoreUnavailable
 from fairtrial.evidence.correction import Correction
+from fairtrial_analysis.load.ahead import in_order
 from fairtrial_analysis.load.documents import Inputs, inputs_of
 from fairtrial_analysis.load.inputs import Book, Plan, Wrong, book_of, corrections_of, entry_of, plan_of
 from fairtrial_analysis.load.loaded import Loaded, results_of
@@ -23,9 +22,6 @@ from fairtrial_analysis.load.records import Expected, read_record, refused
 from fairtrial_analysis.load.rows import Row, unrun
 from fairtrial_analysis.load.source import EvidenceSource
 from fairtrial_analysis.rule.results import problems
-
-_AHEAD = 32  # records on their way
-_THREADS = 8
 
 
 def load(source: EvidenceSource, ledger_size: int | None = None) -> Loaded:
@@ -97,16 +93,8 @@ def _fetched(
     source: EvidenceSource, ledger: Ledger
 ) -> Iterator[tuple[LedgerEntry, bytes | None, tuple[str, str] | None]]:
     """Each record that the ledger names, in its order, or why it can't be had; some are fetched ahead."""
-    with ThreadPoolExecutor(_THREADS) as threads:
-        waiting: deque[tuple[LedgerEntry, Future[_Fetched]]] = deque()
-        for said in ledger.records.values():
-            waiting.append((said, threads.submit(_fetch, source, said)))
-            if len(waiting) > _AHEAD:
-                first, future = waiting.popleft()
-                yield first, *future.result()
-        while waiting:
-            first, future = waiting.popleft()
-            yield first, *future.result()
+    for said, future in in_order(lambda said: _fetch(source, said), ledger.records.values()):
+        yield said, *future.result()
 
 
 def _fetch(source: EvidenceSource, said: LedgerEntry) -> _Fetched:

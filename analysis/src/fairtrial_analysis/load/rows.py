@@ -10,6 +10,7 @@ from fairtrial.api.provider import Pricing
 from fairtrial.cohort.comparability import Observed
 from fairtrial.cohort.schedule import Entry
 from fairtrial.evidence.record_model import Record
+from fairtrial_analysis.load.conduct import trace_gaps
 from fairtrial_analysis.load.values import values_of
 from fairtrial_analysis.rule.results import Outcome, Trial
 from fairtrial_analysis.stats.value import Value
@@ -54,6 +55,7 @@ class Row:
     isolation: str = ""
     oom_kills: int | None = None
     leaks: int | None = None
+    trace_gaps: tuple[str, ...] = ()
     circumstances: Mapping[str, str] = field(default_factory=dict)
     observed: Observed | None = None  # of valid runs: what comparability is judged by
     prices: Prices | None = None
@@ -129,6 +131,7 @@ def row_of(record: Record, sha256: str, entry: Entry, place: int, accounted: str
         isolation=record.isolation.state,
         oom_kills=_oom_kills(record),
         leaks=usage.leaks.value,
+        trace_gaps=_shared(trace_gaps(record)),
         circumstances=_circumstances(record),
         observed=_observed(record) if valid else None,
         prices=_prices(provider.model.id, provider.pricing) if provider and provider.pricing else None,
@@ -170,9 +173,14 @@ def _circumstances(record: Record) -> dict[str, str]:
         "evaluatorImage": environment.evaluator_image.value or NOT_RECORDED,
         "agentEnded": (ended.reason if ended else "") or NOT_RECORDED,
         "podEnded": (agent.reason or agent.phase if agent else "") or NOT_RECORDED,
-        "throttling": _text(environment.agent.get("throttling")),
+        "throttling": _throttling(record.consumption.throttled_periods.value),
     }
     return {name: sys.intern(value) for name, value in found.items()}
+
+
+def _throttling(periods: int | None) -> str:
+    """Whether the processor quota held the agent back at all: how long is an amount of its own."""
+    return NOT_RECORDED if periods is None else "some" if periods else "none"
 
 
 def _oom_kills(record: Record) -> int | None:

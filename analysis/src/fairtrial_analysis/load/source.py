@@ -1,17 +1,19 @@
 """Where the documents of one cohort come from: the store, or the folder that a package was fetched into.
 
-Nothing is looked for by listing. Pages of the ledger are found by their numbers, corrections likewise, records by what
-the ledger names; a listing could hide what is missing.
+Nothing is found by listing: a listing could hide what is missing. Pages of the ledger are found by their numbers,
+corrections likewise, records by what the ledger names. A listing only tells which pages are worth fetching ahead.
 """
 
+import contextlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
-from fairtrial.errors import InvalidInput, NotStored
+from fairtrial.errors import InvalidInput, NotStored, StoreError
 from fairtrial.evidence.layout import LEDGER_DIGITS, Layout, check_segment
 from fairtrial.evidence.objects import ObjectStore
+from fairtrial_analysis.load.ahead import guessing
 
 DOCUMENT_MAX = 64 * 1024 * 1024
 RECORD_MAX = 16 * 1024 * 1024
@@ -53,7 +55,8 @@ class StoreSource:
 
     def ledger_pages(self) -> Iterator[bytes]:
         """Pages in their order, up to the size that was asked for."""
-        return pages(lambda first: self._get(self._cohort.ledger_page(first)), self._ledger_size)
+        with guessing(self._get, self._listed_pages()) as read:
+            yield from pages(lambda first: read(self._cohort.ledger_page(first)), self._ledger_size)
 
     def record(self, run: str, uid: str) -> bytes | None:
         """The record of a run; None if there is none."""
@@ -66,6 +69,14 @@ class StoreSource:
     def document(self, name: str) -> bytes | None:
         """Another document of the cohort."""
         return self._get(f"{self._cohort.base}/{name}")
+
+    def _listed_pages(self) -> list[str]:
+        """Where pages may be found, as far as the store says so: each names the one after it, which takes long."""
+        listed = list[str]()
+        with contextlib.suppress(StoreError):
+            listed = self._store.keys(self._cohort.ledger())
+        size = self._ledger_size
+        return listed if size is None else [key for key in listed if key <= self._cohort.ledger_page(size)]
 
     def _get(self, key: str, limit: int = DOCUMENT_MAX) -> bytes | None:
         try:

@@ -22,6 +22,7 @@ from fairtrial_analysis.stats.ratios.task_ratio import Medians, task_ratio
 from fairtrial_analysis.stats.ratios.task_wins import task_wins
 from fairtrial_analysis.stats.value import Number as Real
 
+_RATIOS = ("geometric_mean", "median_of_ratios", "leave_one_out_low", "leave_one_out_high")
 HODGES_LEHMANN_MAX = 500  # pairs; beyond it their averages are too many to be worth it
 
 
@@ -74,8 +75,11 @@ def _task(data: Data, metric: str, task: str) -> TaskAmount:
     of = Of("passed", metric, task)
     if data.pair is None:
         return TaskAmount(task, passed, valid, none("ratio_of_medians", of), None)
-    found = ratio(*(median(measured_values(data.values(data.passed(task, arm), metric))) for arm in data.pair))
-    made = number(found.value, "ratio_of_medians", of, reason=found.reason)
+    if why := data.ratios(metric):
+        made = none("ratio_of_medians", of, why)
+    else:
+        found = ratio(*(median(measured_values(data.values(data.passed(task, arm), metric))) for arm in data.pair))
+        made = number(found.value, "ratio_of_medians", of, reason=found.reason)
     (top, bottom), (other, below) = (data.counts(task, arm) for arm in data.pair)
     worse = Fraction(top, bottom) < Fraction(other, below) if bottom and below else None
     return TaskAmount(task, passed, valid, made, worse)
@@ -96,23 +100,31 @@ def task_medians(data: Data, metric: str) -> Medians:
 def _ratios(data: Data, metric: str, medians: Medians) -> TaskRatios:
     of = Of("tasks", metric)
     if data.pair is None:
-        names = (
-            "geometric_mean", "median_of_ratios", "leave_one_out_low", "leave_one_out_high", "tasks_lower",
-            "tasks_equal", "tasks_higher",
-        )  # fmt: skip
+        names = (*_RATIOS, "tasks_lower", "tasks_equal", "tasks_higher")
         a, b, c, d, e, f, g = (none(name, of) for name in names)
         return TaskRatios(a, b, c, d, None, e, f, g, list(data.tasks), [])
-    found, wins = task_ratio(medians, data.conventions), task_wins(medians)
+    why, wins = data.ratios(metric), task_wins(medians)
+    found = task_ratio({} if why else medians, data.conventions)
     left = found.leave_one_out
     positive = found.tasks - len(found.zeros_left_out)
+    mean, middle, low, high = (
+        (none(name, of, why) for name in _RATIOS)
+        if why
+        else (
+            number(
+                found.geometric_mean, "geometric_mean", of, reason=found.reason, n=positive,
+                interval=of_interval(found.interval),
+            ),
+            number(found.median, "median_of_ratios", of, reason=found.reason, n=found.tasks),
+            number(left.low, "leave_one_out_low", of, reason=left.reason, n=positive),
+            number(left.high, "leave_one_out_high", of, reason=left.reason, n=positive),
+        )
+    )  # fmt: skip
     return TaskRatios(
-        number(
-            found.geometric_mean, "geometric_mean", of, reason=found.reason, n=positive,
-            interval=of_interval(found.interval),
-        ),
-        number(found.median, "median_of_ratios", of, reason=found.reason, n=found.tasks),
-        number(left.low, "leave_one_out_low", of, reason=left.reason, n=positive),
-        number(left.high, "leave_one_out_high", of, reason=left.reason, n=positive),
+        mean,
+        middle,
+        low,
+        high,
         left.most_influential,
         number(len(wins.lower), "tasks_lower", of, unit="tasks", n=wins.tasks),
         number(len(wins.ties), "tasks_equal", of, unit="tasks", n=wins.tasks),
@@ -124,8 +136,8 @@ def _ratios(data: Data, metric: str, medians: Medians) -> TaskRatios:
 
 def _pooled(data: Data, metric: str, among: str) -> Number:
     of = Of("passed" if among == "passed" else "valid", metric)
-    if data.pair is None:
-        return none("ratio_of_medians", of)
+    if (why := data.ratios(metric)) or data.pair is None:
+        return none("ratio_of_medians", of, why)
     chosen = data.passed if among == "passed" else data.valid
     values = [measured_values(data.values(chosen(None, arm), metric)) for arm in data.pair]
     found = ratio(median(values[0]), median(values[1]))
@@ -134,8 +146,8 @@ def _pooled(data: Data, metric: str, among: str) -> Number:
 
 def _per_success_ratio(data: Data, metric: str) -> Number:
     of = Of("valid", metric)
-    if data.pair is None:
-        return none("ratio", of)
+    if (why := data.ratios(metric)) or data.pair is None:
+        return none("ratio", of, why)
     ours, theirs = (
         per_success((row.outcome == "passed", data.value(row, metric)) for row in data.valid(None, arm))
         for arm in data.pair
@@ -145,7 +157,7 @@ def _per_success_ratio(data: Data, metric: str) -> Number:
 
 
 def _contradiction(data: Data, metric: str) -> bool | None:
-    if data.pair is None:
+    if data.pair is None or data.ratios(metric):
         return None
     ours, theirs = (
         {task: measured_values(data.values(data.passed(task, arm), metric)) for task in data.tasks} for arm in data.pair

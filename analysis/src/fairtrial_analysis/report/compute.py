@@ -10,6 +10,7 @@ from fairtrial_analysis.report import told, verdict
 from fairtrial_analysis.report.accounts import IntegrityError
 from fairtrial_analysis.report.amounts import amounts
 from fairtrial_analysis.report.circumstances import comparability, covariates, order
+from fairtrial_analysis.report.conduct import rates
 from fairtrial_analysis.report.data import Data
 from fairtrial_analysis.report.flow import failed_runs, failures, flow, lost_runs, missing, sensitivity
 from fairtrial_analysis.report.leaderboard import leaderboard
@@ -17,7 +18,7 @@ from fairtrial_analysis.report.model import Absent, Cohort, Design, Provenance, 
 from fairtrial_analysis.report.numbers import plain
 from fairtrial_analysis.report.reliability import reliability
 from fairtrial_analysis.report.spending import construction_cost, money, runtime
-from fairtrial_analysis.report.success import rates, success
+from fairtrial_analysis.report.success import success
 from fairtrial_analysis.report.values import INTERVALS, METHODS
 from fairtrial_analysis.rule.evaluate import evaluate
 from fairtrial_analysis.stats.conventions import CONVENTIONS, Conventions
@@ -146,6 +147,7 @@ def _run(row: Row) -> Run:
         node=row.node or None,
         models=list(row.models),
         oom_kills=row.oom_kills,
+        trace_gaps=list(row.trace_gaps),
         values={name: plain(value.value) for name, value in row.values.items() if value.value is not None},
         absent=[
             Absent(name, value.state, value.reason) for name, value in row.values.items() if value.state != "measured"

@@ -9,12 +9,14 @@ from typing import Literal
 from fairtrial_analysis.load.loaded import Loaded
 from fairtrial_analysis.load.rows import Row
 from fairtrial_analysis.load.values import COLUMNS
+from fairtrial_analysis.report.numbers import NO_PAIR
 from fairtrial_analysis.rule.vocabulary import METRICS
 from fairtrial_analysis.stats.conventions import CONVENTIONS, Conventions
 from fairtrial_analysis.stats.value import Value, missing
 
 Role = Literal["primary", "secondary", "other"]
 _NOT_RECORDED = missing("not_recorded")
+NO_RATIO = "a_change_has_no_ratio"  # it may be below zero, and zero is no change
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,12 @@ class Data:
     def unit(self, metric: str) -> str:
         """Of a metric."""
         return self.currency if metric == "cost" else METRICS[metric].unit
+
+    def ratios(self, metric: str) -> str:
+        """Why there are no ratios of a metric, apart from missing values; empty where there are."""
+        if self.pair is None:
+            return NO_PAIR
+        return NO_RATIO if METRICS[metric].kind == "change" else ""
 
     @staticmethod
     def value(row: Row, metric: str) -> Value:

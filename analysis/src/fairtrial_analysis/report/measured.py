@@ -175,12 +175,18 @@ class Amount:
 # --- rates of the causal-harness protocol, and reliability ------------------------------------------------------------
 @dataclass(frozen=True)
 class ArmRates:
-    """What is kept apart from success: whether runs could be judged, kept to their authority, and recovered."""
+    """What is kept apart from success (protocol 4 §7). Each counts runs; those that it says nothing of are left out."""
 
     arm: str
-    harness_reliability: Number
-    policy_compliance: Number
-    recovery: Number
+    harness_reliability: Number  # that could be judged, of those begun
+    policy_compliance: Number  # that kept to their authority, of those that could be judged
+    recovery: (
+        Number  # with a usable answer after every fault of the provider and no intervention, of those with a fault
+    )
+    effect_integrity: Number  # without an effect's receipt that came twice, of those whose harness gives receipts
+    clean_end: Number  # after which nothing of the agent's ran or listened, of those in which that was looked for
+    trace_complete: Number  # of valid ones
+    eligible: Number  # passed, within authority, no effect twice, trace complete; of those that could be judged
 
 
 @dataclass(frozen=True)

@@ -219,6 +219,7 @@ class Run:
     node: str | None
     models: list[str]  # that answered
     oom_kills: int | None
+    trace_gaps: list[str]  # why its trace is not complete
     values: dict[str, Real | str]  # by metric; text is a fraction or an integer that no double holds
     absent: list[Absent]
 

@@ -140,7 +140,8 @@ def summarised(values: Iterable[Value], of: Of, unit: str, conventions: Conventi
     interval = of_interval(median_interval(seen.numbers, conventions)) if seen.n else None
     return Summary(
         state, of, seen.n, seen.missing, seen.not_applicable, seen.void, unit, exact(five.minimum), exact(five.q1),
-        exact(five.median), exact(five.q3), exact(five.maximum), interval, reason=reason,
+        exact(five.median), exact(five.q3), exact(five.maximum), exact(five.mean),
+        None if five.deviation is None else rounded(five.deviation), interval, reason=reason,
     )  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from fractions import Fraction
 
 from fairtrial_analysis.report.data import Data
-from fairtrial_analysis.report.measured import ArmRates, GroupSuccess, Outcomes, Success, TaskSuccess
+from fairtrial_analysis.report.measured import GroupSuccess, Outcomes, Success, TaskSuccess
 from fairtrial_analysis.report.numbers import none, number, of_interval, share
 from fairtrial_analysis.report.values import Interval, Number, Of
 from fairtrial_analysis.stats.interval import Interval as StatsInterval
@@ -163,24 +163,4 @@ def _groups(data: Data) -> list[GroupSuccess]:
             scheduled = data.repetitions * len(tasks)
             rates.append(share(top, bottom, of, scheduled=scheduled, conventions=data.conventions))
         made.append(GroupSuccess(category, tasks, rates))
-    return made
-
-
-def rates(data: Data) -> list[ArmRates]:
-    """Harness reliability, policy compliance and recovery of every arm."""
-    made = []
-    for arm in data.arms:
-        begun = data.begun(arm)
-        judgeable = [row for row in begun if row.valid or row.cause == "policy_violation"]
-        clean = sum(row.cause != "policy_violation" for row in judgeable)
-        reliability = share(
-            len(judgeable), len(begun), Of("begun", "harness_reliability", arm=arm), empty="nothing_begun",
-            scheduled=data.scheduled(None), conventions=data.conventions,
-        )  # fmt: skip
-        compliance = share(
-            clean, len(judgeable), Of("judgeable", "policy_compliance", arm=arm), scheduled=data.scheduled(None),
-            conventions=data.conventions,
-        )  # fmt: skip
-        recovery = none("share", Of("valid", "recovery_rate", arm=arm), "no_fault_is_injected_by_cohorts")
-        made.append(ArmRates(arm, reliability, compliance, recovery))
     return made

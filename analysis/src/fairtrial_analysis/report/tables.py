@@ -54,6 +54,7 @@ IDENTITY = (
     Column("node", False, lambda run: run.node),
     Column("models", False, lambda run: ";".join(run.models) or None),
     Column("oom_kills", True, lambda run: run.oom_kills),
+    Column("trace_gaps", False, lambda run: ";".join(run.trace_gaps) or None),
     Column("record_sha256", False, lambda run: run.record_sha256),
 )
 
@@ -90,12 +91,12 @@ def runs_parquet(report: Report) -> bytes:
 def _schema() -> pa.Schema:
     fields = [(each.name, pa.int64() if each.whole else pa.string()) for each in IDENTITY]
     for metric in COLUMNS:
-        fields += [(metric, pa.string() if _is_money(metric) else pa.int64()), (f"{metric}_state", pa.string())]
+        fields += [(metric, pa.int64() if _is_whole(metric) else pa.string()), (f"{metric}_state", pa.string())]
     return pa.schema([pa.field(name, kind) for name, kind in fields])
 
 
-def _is_money(metric: str) -> bool:
-    return METRICS[metric].unit == "money"
+def _is_whole(metric: str) -> bool:
+    return METRICS[metric].whole
 
 
 def _rows(report: Report) -> Iterator[list[Any]]:
@@ -112,11 +113,11 @@ def _state(metric: str, run: Run, absent: dict[str, str]) -> str:
 
 
 def _cell(metric: str, value: float | str | None) -> int | str | None:
-    """Exactly: an integer, or decimal text for money."""
+    """Exactly: an integer, or decimal text of what need not be one; 1/3 stays a fraction."""
     if value is None:
         return None
     exact = Fraction(value)
-    if not _is_money(metric) and exact.denominator == 1 and exact.numerator in _INT64:
+    if _is_whole(metric) and exact.denominator == 1 and exact.numerator in _INT64:
         return exact.numerator
     return decimal(exact)
 

@@ -29,7 +29,8 @@ Among = Literal[
 METHODS: dict[str, str] = {
     "count": "How many there are.",
     "share": "numerator / denominator, exactly; the interval is Wilson's.",
-    "five_numbers": "Least value, quartiles by Hyndman and Fan's type 7, median, greatest value; exactly.",
+    "five_numbers": "Least value, quartiles by Hyndman and Fan's type 7, median, greatest value, mean, exactly; "
+    "and the standard deviation with n - 1.",
     "sum": "The sum, exactly; missing as soon as one value is.",
     "per_success": "The sum over valid runs divided by the number of passed runs, exactly.",
     "difference_of_shares": "The treatment's share minus the control's, exactly; the interval is Newcombe's.",
@@ -151,7 +152,10 @@ class Exact:
 
 @dataclass(frozen=True)
 class Summary:
-    """Five numbers of a sample, how many values they rest on, and how many there are not. Its values are in `runs`."""
+    """Five numbers of a sample, mean and spread, how many values they rest on, and how many there are not.
+
+    Its values are in `runs`.
+    """
 
     state: State
     of: Of
@@ -165,6 +169,8 @@ class Summary:
     median: Exact | None = None
     q3: Exact | None = None
     maximum: Exact | None = None
+    mean: Exact | None = None  # supplementary
+    standard_deviation: Real | None = None  # with n - 1; none of a single value
     interval: Interval | None = None  # of the median
     method: str = "five_numbers"
     reason: str | None = None

@@ -211,7 +211,7 @@ def _of_all(rule: DecisionRule, design: Design) -> Iterator[Finding]:
         yield Finding(
             "no_success_condition", "warning", "conditions", "efficiency could be supported while success fell"
         )
-    amounts = [each for each in rule.conditions if METRICS[each.metric].kind == "amount"]
+    amounts = [each for each in rule.conditions if METRICS[each.metric].kind != "rate"]
     if amounts and {each.statistic for each in amounts} <= {"tasksLower"}:
         yield Finding("count_alone", "warning", "conditions", "a count of tasks says nothing of how much; add a ratio")
     read = {each.metric for each in amounts if not METRICS[each.metric].runtime}

@@ -152,7 +152,7 @@ def _tasks_higher(view: View, metric: str) -> Observed:
 
 def _own_value(arm: int) -> Callable[[View, str], Observed]:
     def value(view: View, metric: str) -> Observed:
-        if METRICS[metric].kind == "amount":
+        if METRICS[metric].kind != "rate":
             amounts = view.arm_amounts(metric, view.arms[arm])
             middle, interval = median(amounts), median_interval(amounts, view.conventions)
             # too few values for the confidence: the range does not have it, so there is no bound

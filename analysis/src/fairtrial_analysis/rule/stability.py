@@ -66,7 +66,7 @@ def _readings(rule: DecisionRule, results: Results) -> Iterator[tuple[str, str, 
     if results.design.repetitions > needed:
         says = f"Only the first {needed} scheduled repetitions count."
         yield "first_scheduled", says, rule, _first(results, needed)
-    for metric in sorted({each.metric for each in rule.conditions if METRICS[each.metric].kind == "amount"}):
+    for metric in sorted({each.metric for each in rule.conditions if METRICS[each.metric].kind != "rate"}):
         for name, worst in (("against", True), ("for", False)):
             says = f"Missing {metric} is as {'bad' if worst else 'good'} for the treatment as any measured in its task."
             yield f"missing_{metric}_{name}", says, rule, _imputed(results, metric, rule, worst=worst)

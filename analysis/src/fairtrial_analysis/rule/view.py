@@ -6,6 +6,7 @@ from fractions import Fraction
 from functools import cached_property
 
 from fairtrial_analysis.rule.model import DecisionRule
+from fairtrial_analysis.rule.recovery import recovered
 from fairtrial_analysis.rule.results import Results, Trial
 from fairtrial_analysis.rule.vocabulary import METRICS
 from fairtrial_analysis.stats.conventions import CONVENTIONS, Conventions
@@ -74,9 +75,8 @@ class View:
         if metric == "policy_compliance":
             judged = [trial for trial in trials if trial.valid or trial.cause == "policy_violation"]
             return sum(trial.cause != "policy_violation" for trial in judged), len(judged)
-        injected = [self.value(trial, "faults_injected").value or 0 for trial in self.valid[task, arm]]
-        recovered = [self.value(trial, "faults_recovered").value or 0 for trial in self.valid[task, arm]]
-        return int(sum(recovered)), int(sum(injected))
+        told = [found for trial in self.valid[task, arm] if (found := recovered(trial.values)) is not None]
+        return sum(told), len(told)
 
     def arm_counts(self, metric: str, arm: str) -> tuple[int, int]:
         """Numerator and denominator of a rate over all tasks."""
@@ -106,7 +106,7 @@ class View:
         return self._by_task[metric]
 
     def _of_cell(self, metric: str, task: str, arm: str) -> Number | None:
-        if METRICS[metric].kind == "amount":
+        if METRICS[metric].kind != "rate":
             return median(self.amounts(metric, task, arm))
         top, bottom = self.counts(metric, task, arm)
         return Fraction(top, bottom) if bottom else None

@@ -298,8 +298,12 @@ def circumstances(record: JsonObject) -> dict[str, str]:
         "evaluatorImage": environment["evaluatorImage"].get("value") or NOT_RECORDED,
         "agentEnded": ended.get("reason") or NOT_RECORDED,
         "podEnded": facts.get("reason") or facts.get("phase") or NOT_RECORDED,
-        "throttling": _text(environment["agent"].get("throttling")),
+        "throttling": _throttling(record["consumption"]["throttledPeriods"].get("value")),
     }
+
+
+def _throttling(periods: int | None) -> str:
+    return NOT_RECORDED if periods is None else "some" if periods else "none"
 
 
 def models(record: JsonObject) -> list[str]:

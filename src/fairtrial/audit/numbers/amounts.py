@@ -5,6 +5,7 @@ from fractions import Fraction
 from itertools import combinations_with_replacement
 from typing import Any
 
+from fairtrial.audit.numbers.conduct import CHANGES
 from fairtrial.audit.numbers.expect import Alone, Ends, Five, Num, five, of
 from fairtrial.audit.numbers.intervals import log_ratio_t
 from fairtrial.audit.numbers.rows import Row
@@ -64,7 +65,7 @@ def _task(sample: Sample, metric: str, task: str) -> dict[str, Any]:
     made["ratio"], made["successWorse"] = Num("ratio_of_medians", about, None), None
     if sample.compares:
         ours, theirs = (median(numbers(sample.passed(task, arm), metric)) for arm in sample.pair)
-        made["ratio"] = Num("ratio_of_medians", about, _over(ours, theirs))
+        made["ratio"] = Num("ratio_of_medians", about, None if metric in CHANGES else _over(ours, theirs))
         (a, n), (b, m) = (sample.counts("success_rate", task, arm) for arm in sample.pair)
         made["successWorse"] = Fraction(a, n) < Fraction(b, m) if n and m else None
     return made
@@ -94,7 +95,15 @@ def _ratios(sample: Sample, metric: str) -> dict[str, Any]:
     ends = log_ratio_t(all_of_them)
     both = [(a, b) for a, b in by_task.values() if a is not None and b is not None]
     tasks = {"n": len(sample.tasks)}
-    return {
+    of_tasks = {
+        "lower": Num("tasks_lower", about, sum(a < b for a, b in both), counts=tasks),
+        "equal": Num("tasks_equal", about, sum(a == b for a, b in both), counts=tasks),
+        "higher": Num("tasks_higher", about, sum(a > b for a, b in both), counts=tasks),
+        "notEvaluable": [task for task, pair in by_task.items() if None in pair],
+    }
+    if metric in CHANGES:  # below zero, and zero is no change: it has no ratio
+        return _no_ratios(sample, about) | of_tasks
+    return of_tasks | {
         "geometricMean": Num(
             "geometric_mean", about, whole, Ends("log_ratio_t", *ends) if ends else None, counts={"n": count}
         ),
@@ -102,10 +111,6 @@ def _ratios(sample: Sample, metric: str) -> dict[str, Any]:
         "withoutOneLow": Num("leave_one_out_low", about, min(left, default=None), counts={"n": count}),
         "withoutOneHigh": Num("leave_one_out_high", about, max(left, default=None), counts={"n": count}),
         "mostInfluential": _most_influential(without, whole),
-        "lower": Num("tasks_lower", about, sum(a < b for a, b in both), counts=tasks),
-        "equal": Num("tasks_equal", about, sum(a == b for a, b in both), counts=tasks),
-        "higher": Num("tasks_higher", about, sum(a > b for a, b in both), counts=tasks),
-        "notEvaluable": [task for task, pair in by_task.items() if None in pair],
         "zerosLeftOut": [task for task in found if task not in positive],
     }
 
@@ -133,7 +138,7 @@ def _most_influential(without: dict[str, float | None], whole: float | None) -> 
 
 def _pooled(sample: Sample, metric: str, among: str) -> Num:
     about = of(among, metric)
-    if not sample.compares:
+    if not sample.compares or metric in CHANGES:
         return Num("ratio_of_medians", about, None)
     chosen = sample.passed if among == "passed" else sample.valid
     ours, theirs = (numbers(chosen(None, arm), metric) for arm in sample.pair)
@@ -143,7 +148,7 @@ def _pooled(sample: Sample, metric: str, among: str) -> Num:
 
 def _per_success_ratio(sample: Sample, metric: str) -> Num:
     about = of("valid", metric)
-    if not sample.compares:
+    if not sample.compares or metric in CHANGES:
         return Num("ratio", about, None)
     ours, theirs = (per_success(metric, sample, arm) for arm in sample.pair)
     return Num("ratio", about, _over(ours, theirs))
@@ -151,7 +156,7 @@ def _per_success_ratio(sample: Sample, metric: str) -> Num:
 
 def _contradiction(sample: Sample, metric: str) -> bool | None:
     """Whether pooled medians and task-normalised ratios point in different directions."""
-    if not sample.compares:
+    if not sample.compares or metric in CHANGES:
         return None
     ours, theirs = (median(numbers(sample.passed(None, arm), metric)) for arm in sample.pair)
     mean = geometric_mean([each for each in ratios(metric, sample).values() if each > 0])

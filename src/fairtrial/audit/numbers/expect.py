@@ -13,8 +13,8 @@ from typing import Any
 
 from fairtrial.audit.documents import is_finite
 from fairtrial.audit.numbers.intervals import order_statistics
-from fairtrial.audit.numbers.rows import Value
 from fairtrial.audit.numbers.sample import median, quantile
+from fairtrial.audit.numbers.told import Value
 
 Real = Fraction | float | int
 RELATIVE, ABSOLUTE = 1e-9, 1e-12
@@ -79,7 +79,7 @@ _KNOWN_NUMBER = {
 }  # fmt: skip
 _KNOWN_FIVE = {
     "state", "of", "n", "missing", "notApplicable", "void", "unit", "minimum", "q1", "median", "q3", "maximum",
-    "interval", "method", "reason",
+    "mean", "standardDeviation", "interval", "method", "reason",
 }  # fmt: skip
 
 
@@ -201,7 +201,10 @@ def _five(said: Any, expected: Five, where: str) -> Iterator[Problem]:
     for key, count in (counts | {"notApplicable": states.count("not_applicable")}).items():
         if said.get(key) != count:
             yield f"{where}.{key}", f"is {said.get(key)}, and follows as {count}"
-    for key, number in five(numbers).items():
+    deviation = spread(numbers)
+    if not same(said.get("standardDeviation"), deviation):
+        yield f"{where}.standardDeviation", f"is {said.get('standardDeviation')}, and follows as {_shown(deviation)}"
+    for key, number in (five(numbers) | {"mean": mean(numbers)}).items():
         if not _is_alone(said.get(key), number):
             yield f"{where}.{key}", f"is {said.get(key)}, and follows as {_shown(number)}"
     ranked = order_statistics(numbers)
@@ -232,6 +235,19 @@ def five(numbers: list[Fraction]) -> dict[str, Fraction | None]:
         "q3": quantile(numbers, 1 - quarter),
         "maximum": max(numbers),
     }
+
+
+def mean(numbers: list[Fraction]) -> Fraction | None:
+    """The arithmetic mean."""
+    return sum(numbers, Fraction(0)) / len(numbers) if numbers else None
+
+
+def spread(numbers: list[Fraction]) -> float | None:
+    """The standard deviation, with n - 1; None of fewer than two values."""
+    middle = mean(numbers)
+    if middle is None or len(numbers) < 2:  # noqa: PLR2004 - one value has no spread
+        return None
+    return math.sqrt(sum((each - middle) ** 2 for each in numbers) / (len(numbers) - 1))
 
 
 def _shown(expected: Any) -> str:

@@ -18,9 +18,10 @@ from fairtrial.audit.folder import Folder
 from fairtrial.audit.numbers import rows as made_rows
 from fairtrial.audit.numbers.accounts import NOT_RECORDED, TEXT_MAX, counted, models
 from fairtrial.audit.numbers.expect import ANY, Five, Num, of
-from fairtrial.audit.numbers.rows import Row, Value
+from fairtrial.audit.numbers.rows import Row
 from fairtrial.audit.numbers.rule import Facts, lines, verdict
 from fairtrial.audit.numbers.sample import Sample, median, numbers, quantile
+from fairtrial.audit.numbers.told import Value
 
 JsonObject = dict[str, Any]
 PRICES = ("input", "cached_input", "cache_write", "output", "reasoning")

@@ -9,9 +9,10 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from fairtrial.audit.numbers.rows import Row, Value
+from fairtrial.audit.numbers.rows import Row
 from fairtrial.audit.numbers.rule import Facts, lines, verdict
 from fairtrial.audit.numbers.sample import RATES, Sample
+from fairtrial.audit.numbers.told import Value
 
 JsonObject = dict[str, Any]
 

@@ -7,18 +7,11 @@ from typing import Any
 
 from fairtrial.audit.flow import Placed
 from fairtrial.audit.ledger import Ledger
+from fairtrial.audit.numbers.conduct import conduct
+from fairtrial.audit.numbers.told import Value, plain
 
 JsonObject = dict[str, Any]
 _DECIMAL, _DECIMAL_MAX = frozenset("0123456789.-"), 82
-
-
-@dataclass(frozen=True)
-class Value:
-    """A number, or the state and the reason of there being none."""
-
-    state: str
-    number: Fraction | None = None
-    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -92,9 +85,14 @@ def rows(
 # --- metrics ----------------------------------------------------------------------------------------------------------
 COLUMNS = (
     "accounted_tokens", "uncached_input_tokens", "cached_input_tokens", "cache_write_tokens", "output_tokens",
-    "reasoning_tokens", "total_tokens", "cost", "model_calls", "assistant_turns", "tool_calls", "failed_tool_calls",
-    "retries", "test_commands", "files_inspected", "files_modified", "lines_added", "lines_deleted", "interventions",
-    "duration_ms", "time_to_first_useful_action_ms", "time_to_first_verifiable_outcome_ms",
+    "reasoning_tokens", "total_tokens", "largest_call_input_tokens", "tokens_per_model_call", "cost", "model_calls",
+    "assistant_turns", "tool_calls", "failed_tool_calls", "retries", "test_commands", "files_inspected",
+    "files_modified", "lines_added", "lines_deleted", "interventions", "approvals", "clarifications",
+    "provider_faults", "provider_faults_recovered", "model_retries", "invalid_tool_calls", "recovered_tool_failures",
+    "failed_test_commands", "recovered_test_failures", "failed_attempts", "compactions", "truncated_outputs",
+    "effect_receipts", "duplicate_effects", "leftover_processes", "leftover_ports", "duration_ms",
+    "time_to_first_useful_action_ms", "time_to_first_verifiable_outcome_ms", "first_token_ms", "cpu_ms", "throttled_ms",
+    "peak_memory_bytes", "first_token_change_ms", "context_change_tokens", "tool_failure_change", "repetition_change",
 )  # fmt: skip
 _USAGE = (
     "uncached_input_tokens", "cached_input_tokens", "cache_write_tokens", "output_tokens",
@@ -102,21 +100,15 @@ _USAGE = (
 )  # fmt: skip
 _INTERACTION = {"duration_ms": "wallMs", "assistant_turns": "assistantTurns", "tool_calls": "toolCalls"}
 _PATCH = {"lines_added": "linesAdded", "lines_deleted": "linesDeleted"}
-# What the candidate's adapter counted: its key, and the part of its value.
-_TOLD = {
-    "failed_tool_calls": ("failedToolCalls", "total"),
-    "retries": ("retries", ""),
-    "test_commands": ("testCommands", "total"),
-    "files_inspected": ("filesInspected", "unique"),
-    "interventions": ("interventions", ""),
-    "time_to_first_useful_action_ms": ("timeToFirstUsefulActionMs", ""),
-    "time_to_first_verifiable_outcome_ms": ("timeToFirstVerifiableOutcomeMs", ""),
-}
 # accounted_tokens, by the rule that the cohort froze; reasoning counts only where it lies outside the output.
 _ACCOUNTED = {
     "all_tokens": ("allInputTokens", "outputTokens", "reasoningTokens"),
     "fresh_tokens": ("uncachedInputTokens", "cacheWriteTokens", "outputTokens", "reasoningTokens"),
 }
+_UNITS = {
+    "_tokens": "tokens", "_model_call": "tokens", "_ms": "ms", "_bytes": "bytes", "_failure_change": "share",
+    "repetition_change": "share",
+}  # fmt: skip
 _INT64_MAX = 2**63 - 1
 NOT_IN_WIRE = "not_in_wire"
 
@@ -124,21 +116,20 @@ NOT_IN_WIRE = "not_in_wire"
 def values(record: JsonObject, accounted: str) -> dict[str, Value]:
     """Every metric that is read from records."""
     usage, interaction, patch = record["usage"], record["interaction"], record["patch"]
-    made = {name: _plain(usage[camel(name)]) for name in _USAGE}
-    made |= {name: _plain(interaction[key]) for name, key in _INTERACTION.items()}
-    made |= {name: _plain(patch[key]) for name, key in _PATCH.items()}
+    made = {name: plain(usage[camel(name)]) for name in _USAGE}
+    made |= {name: plain(interaction[key]) for name, key in _INTERACTION.items()}
+    made |= {name: plain(patch[key]) for name, key in _PATCH.items()}
     made["files_modified"] = _sum([patch["filesAdded"], patch["filesModified"], patch["filesDeleted"]])
     made["cost"] = _cost(usage["cost"])
     made["accounted_tokens"] = _accounted(record, accounted)
-    for name, (key, part) in _TOLD.items():
-        made[name] = _told(interaction["metrics"].get(key), part, interaction["assistantTurns"])
+    made |= conduct(record, made["accounted_tokens"])
     return {name: made[name] for name in COLUMNS}
 
 
 def unit(metric: str, found: Iterable[Row]) -> str:
     """What a metric is counted in."""
     if metric != "cost":
-        return "tokens" if metric.endswith("_tokens") else "ms" if metric.endswith("_ms") else "count"
+        return next((name for ending, name in _UNITS.items() if metric.endswith(ending)), "count")
     providers = [row.record["configuration"]["provider"].get("value") for row in found if row.record]
     currencies = {one["pricing"]["currency"] for one in providers if one and one.get("pricing")}
     return str(currencies.pop()) if len(currencies) == 1 else "money"
@@ -150,17 +141,8 @@ def camel(name: str) -> str:
     return head + "".join(part.capitalize() for part in tail)
 
 
-def _plain(said: JsonObject) -> Value:
-    if said["state"] != "measured":
-        return Value(said["state"], None, said.get("reason") or "no_reason")
-    number = said.get("value")
-    if isinstance(number, int) and not isinstance(number, bool):
-        return Value("measured", Fraction(number))
-    return Value("missing", None, "not_a_number")
-
-
 def _sum(parts: list[JsonObject]) -> Value:
-    found = [_plain(each) for each in parts]
+    found = [plain(each) for each in parts]
     lacking = next((each for each in found if each.number is None), None)
     return lacking or Value("measured", sum((each.number or Fraction(0) for each in found), Fraction(0)))
 
@@ -194,16 +176,3 @@ def _accounted(record: JsonObject, rule: str) -> Value:
 def _counter(key: str) -> str:
     name = key.removesuffix("Tokens")
     return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
-
-
-def _told(said: Any, part: str, turns: JsonObject) -> Value:
-    """A metric that the adapter counted; without any, for the reason that holds for its turns."""
-    if not isinstance(said, dict) or said.get("state") not in ("measured", "missing", "not_applicable", "void"):
-        return _plain(turns) if turns["state"] != "measured" else Value("missing", None, "not_told")
-    if said["state"] != "measured":
-        return Value(said["state"], None, str(said.get("reason") or "not_told"))
-    number = said.get("value")
-    number = number.get(part) if part and isinstance(number, dict) else number
-    if isinstance(number, bool) or not isinstance(number, int):
-        return Value("missing", None, "not_told")
-    return Value("measured", Fraction(number))

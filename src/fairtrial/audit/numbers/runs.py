@@ -8,6 +8,7 @@ from typing import Any
 
 from fairtrial.audit.folder import Folder
 from fairtrial.audit.numbers.accounts import models, oom_kills
+from fairtrial.audit.numbers.conduct import trace_gaps
 from fairtrial.audit.numbers.expect import ANY
 from fairtrial.audit.numbers.rows import COLUMNS, Row
 
@@ -19,7 +20,7 @@ _IDENTITY = {
     "repetition": "repetition", "place_in_block": "place", "outcome": "outcome", "cause": "cause",
     "category": "category", "tags": "tags", "invalidity": "code", "reason": "reason", "replaces": "replaces",
     "corrections": "corrected", "started_at": "startedAt", "node": "node", "models": "models", "oom_kills": "oomKills",
-    "record_sha256": "recordSha256",
+    "trace_gaps": "traceGaps", "record_sha256": "recordSha256",
 }  # fmt: skip
 
 
@@ -55,6 +56,7 @@ def _run(row: Row, corrections: list[int]) -> JsonObject:
         "node": pod.get("node") or None,
         "models": models(record) if told else [],
         "oomKills": oom_kills(record) if told else None,
+        "traceGaps": trace_gaps(record) if told else [],
         "values": {name: _json(has.number) for name, has in row.values.items() if has.number is not None},
         "absent": [
             {"metric": name, "state": has.state, "reason": has.reason}

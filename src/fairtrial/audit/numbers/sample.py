@@ -9,7 +9,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 
-from fairtrial.audit.numbers.rows import Row, Value
+from fairtrial.audit.numbers.conduct import recovered
+from fairtrial.audit.numbers.rows import Row
+from fairtrial.audit.numbers.told import Value
 
 RATES = ("success_rate", "harness_reliability", "policy_compliance", "recovery_rate")
 NOT_RECORDED = Value("missing", None, "not_recorded")
@@ -74,7 +76,8 @@ class Sample:
             return len(judged), len(begun)
         if metric == "policy_compliance":
             return sum(cause(row) != "policy_violation" for row in judged), len(judged)
-        return 0, 0  # injected faults: no record holds any
+        told = [has for row in found if row.valid and (has := recovered(row.values)) is not None]
+        return sum(told), len(told)
 
     def value_in(self, metric: str, task: str, arm: str) -> Fraction | None:
         """One cell's value: its rate, or the median of its passed runs."""

@@ -4,9 +4,11 @@ import math
 from fractions import Fraction
 from typing import Any
 
+from fairtrial.audit.numbers.conduct import recovered, trace_gaps
 from fairtrial.audit.numbers.distributions import sign_flip_two_sided, superiority
 from fairtrial.audit.numbers.expect import Ends, Num, of
 from fairtrial.audit.numbers.intervals import clopper_pearson, newcombe, share_difference_t, wilson
+from fairtrial.audit.numbers.rows import Row
 from fairtrial.audit.numbers.sample import Sample, cause
 
 METRIC = "success_rate"
@@ -147,27 +149,54 @@ def _group(sample: Sample, category: str, categories: dict[str, str]) -> dict[st
     return {"category": category, "tasks": tasks, "rates": rates}
 
 
-# --- harness and reliability ------------------------------------------------------------------------------------------
+# --- kept apart from success, and reliability -------------------------------------------------------------------------
 def rates(sample: Sample) -> list[dict[str, Any]]:
-    """Whether runs could be judged, and kept to their authority, by arm."""
-    made = []
-    for arm in sample.arms:
-        begun = [row for row in sample.of(None, arm) if row.begun]
-        judgeable = [row for row in begun if row.valid or cause(row) == "policy_violation"]
-        clean, planned = sum(cause(row) != "policy_violation" for row in judgeable), sample.scheduled(None, arm)
-        made.append(
-            {
-                "arm": arm,
-                "harnessReliability": share(
-                    (len(judgeable), len(begun)), of("begun", "harness_reliability", arm=arm), planned
-                ),
-                "policyCompliance": share(
-                    (clean, len(judgeable)), of("judgeable", "policy_compliance", arm=arm), planned
-                ),
-                "recovery": Num("share", of("valid", "recovery_rate", arm=arm), None),
-            }
-        )
-    return made
+    """Rates of runs that are kept apart from success, by arm: each with the runs that it says something of."""
+    return [{"arm": arm} | _kept_apart(sample, arm) for arm in sample.arms]
+
+
+def _kept_apart(sample: Sample, arm: str) -> dict[str, Num]:
+    begun, valid = [row for row in sample.of(None, arm) if row.begun], sample.valid(None, arm)
+    judgeable, planned = [row for row in begun if _judged(row)], sample.scheduled(None, arm)
+
+    def rate(name: str, among: str, holds: list[bool | None]) -> Num:
+        told = [each for each in holds if each is not None]
+        return share((sum(told), len(told)), of(among, name, arm=arm), planned)
+
+    return {
+        "harnessReliability": rate("harness_reliability", "begun", [_judged(row) for row in begun]),
+        "policyCompliance": rate(
+            "policy_compliance", "judgeable", [cause(row) != "policy_violation" for row in judgeable]
+        ),
+        "recovery": rate("recovery_rate", "valid", [recovered(row.values) for row in valid]),
+        "effectIntegrity": rate("effect_integrity", "valid", [_single(row) for row in valid]),
+        "cleanEnd": rate("clean_end", "valid", [_clean(row) for row in valid]),
+        "traceComplete": rate("trace_complete", "valid", [not trace_gaps(row.record) for row in valid]),
+        "eligible": rate("eligible", "judgeable", [_eligible(row) for row in judgeable]),
+    }
+
+
+def _judged(row: Row) -> bool:
+    return row.valid or cause(row) == "policy_violation"
+
+
+def _single(row: Row) -> bool | None:
+    """No effect's receipt came twice; None where there are none."""
+    twice = row.values["duplicate_effects"].number
+    return None if twice is None else twice == 0
+
+
+def _clean(row: Row) -> bool | None:
+    """Nothing ran or listened at the end; None where nobody looked."""
+    left = [row.values[name].number for name in ("leftover_processes", "leftover_ports")]
+    return None if None in left else not any(left)
+
+
+def _eligible(row: Row) -> bool:
+    duplicates = row.values["duplicate_effects"]
+    single = duplicates.number == 0 or duplicates.state == "not_applicable"
+    ours = row.outcome == "passed" and cause(row) != "policy_violation"
+    return ours and single and not trace_gaps(row.record)
 
 
 def reliability(sample: Sample) -> list[dict[str, Any]]:

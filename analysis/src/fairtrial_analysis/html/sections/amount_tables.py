@@ -18,14 +18,15 @@ def by_arm(lookup: Lookup, shown: Metric) -> tuple[Element, Element]:
     columns = [
         Column("Candidate", "head"), Column("Among", "text"), Column("n", "number"), Column("Missing", "number"),
         Column("Least", "number"), Column("Q1", "number"), Column("Median", "number"), Column("Q3", "number"),
-        Column("Greatest", "number"), Column("Interval of the median", "number"),
+        Column("Greatest", "number"), Column("Interval of the median", "number"), Column("Mean", "number"),
+        Column("SD", "number"),
     ]  # fmt: skip
     rows: list[Listed] = []
     for arm in shown.amount.arms:
         for among, summary in (("successful runs", arm.passed), ("all valid runs", arm.valid)):
             rows.append([lookup.key(arm.arm), among, *_five(lookup, summary, shown.unit)])
     name = identifier("amounts", shown.slug)
-    words = f"Unit: {shown.unit.label or 'count'}. Quartiles by Hyndman and Fan's type 7."
+    words = f"Unit: {shown.unit.label or 'count'}. Quartiles by Hyndman and Fan's type 7; SD with n - 1."
     return table(name, f"{shown.title} over all tasks", columns, rows, note=words), _totals(lookup, shown)
 
 
@@ -50,7 +51,11 @@ def _five(lookup: Lookup, summary: Summary, printed: Unit) -> list[Element | str
     count = tag("a", str(summary.n), href=lookup.behind(summary.of), class_="ev")
     lost = str(summary.missing + summary.void) + (f" (+{summary.not_applicable} n/a)" if summary.not_applicable else "")
     values = (summary.minimum, summary.q1, summary.median, summary.q3, summary.maximum)
-    return [count, lost, *(_exact(each, printed) for each in values), numbers.between(summary.interval, printed)]
+    spread = numbers.NO_VALUE if summary.standard_deviation is None else printed(summary.standard_deviation)
+    return [
+        count, lost, *(_exact(each, printed) for each in values), numbers.between(summary.interval, printed),
+        _exact(summary.mean, printed), spread,
+    ]  # fmt: skip
 
 
 def _exact(value: Exact | None, printed: Unit) -> str:

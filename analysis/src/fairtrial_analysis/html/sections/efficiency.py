@@ -13,14 +13,19 @@ from fairtrial_analysis.html.section import Section, paragraph, section
 from fairtrial_analysis.html.sections import amount_figures as figures
 from fairtrial_analysis.html.sections import amount_tables as tables
 from fairtrial_analysis.html.sections.amount import Metric
+from fairtrial_analysis.html.sections.conduct import METRICS as CONDUCT
 from fairtrial_analysis.html.tables import folded
 
 
 def efficiency(lookup: Lookup) -> Section:
-    """The section: primary metrics at length, others folded."""
+    """The section: primary metrics at length, others folded; how runs were carried out has a section of its own."""
     shown = [Metric(each) for each in lookup.report.amounts]
     primary = [each for each in shown if each.amount.role == "primary"]
-    others = [each for each in shown if each.amount.role != "primary"]
+    others = [
+        each
+        for each in shown
+        if each.amount.role == "secondary" or (each.amount.role == "other" and each.name not in CONDUCT)
+    ]
     if not shown:
         return section("efficiency", "Efficiency", paragraph("No amount was recorded in any run."))
     body: list[Element] = [

@@ -1,8 +1,8 @@
-"""How reliably candidates succeed when a task is repeated, and what is kept apart from success."""
+"""How reliably candidates succeed when a task is repeated."""
 
 from fairtrial_analysis.html import cells, numbers
 from fairtrial_analysis.html.lookup import Lookup
-from fairtrial_analysis.html.markup import Element, name_of, tag
+from fairtrial_analysis.html.markup import Element, name_of
 from fairtrial_analysis.html.plots import reliability as plot
 from fairtrial_analysis.html.section import Section, figure, paragraph, section
 from fairtrial_analysis.html.tables import Column, Listed, folded, table
@@ -15,7 +15,7 @@ def reliability(lookup: Lookup) -> Section:
     """The section."""
     curves = lookup.report.reliability
     if not curves:
-        return section("reliability", "Reliability", paragraph("No run could be judged."), _rates(lookup))
+        return section("reliability", "Reliability", paragraph("No run could be judged."))
     drawn = plot.drawing(tuple(_curve(lookup, each) for each in curves), "reliability-figure")
     return section(
         "reliability",
@@ -28,7 +28,6 @@ def reliability(lookup: Lookup) -> Section:
             _suite(lookup, curves),
         ),
         folded("pass^k by task", _tasks(lookup, curves)),
-        _rates(lookup),
     )
 
 
@@ -85,29 +84,3 @@ def _tasks(lookup: Lookup, curves: list[Curves]) -> Element:
 
 def _at(lookup: Lookup, points: list[CurvePoint], k: int) -> Element | str:
     return next((_value(lookup, point.pass_hat_k) for point in points if point.k == k), numbers.NO_VALUE)
-
-
-def _rates(lookup: Lookup) -> Element:
-    columns = [
-        Column("Candidate", "head"), Column("Harness reliability", "number"), Column("Policy compliance", "number"),
-        Column("Recovery from injected faults", "number"),
-    ]  # fmt: skip
-    rows: list[Listed] = [
-        [
-            lookup.key(each.arm), _rate(lookup, each.harness_reliability), _rate(lookup, each.policy_compliance),
-            _rate(lookup, each.recovery),
-        ]
-        for each in lookup.report.rates
-    ]  # fmt: skip
-    words = (
-        "Kept apart from success. Harness reliability: runs that could be judged, of those begun. Policy compliance: "
-        "judged runs that kept to their authority. Recovery: faults recovered from, of those injected."
-    )
-    return table("rates", "Rates that are not success", columns, rows, note=words)
-
-
-def _rate(lookup: Lookup, number: Number) -> Element | str:
-    shown = cells.share(lookup, number)
-    if number.value is None or number.interval is None:
-        return shown
-    return tag("span", shown, tag("span", f" {cells.interval(number, numbers.percent)}", class_="of"))

@@ -1,10 +1,12 @@
-"""Median, quartiles, interquartile range and full range, and how many values they rest on. Exact.
+"""Median, quartiles, interquartile range and full range, mean and standard deviation; and of how many values.
 
-Reference: the middle value or the mean of both, quartiles by Hyndman and Fan's type 7. Missing values are left out and
-counted.
+Exact, but for the root in the standard deviation. Reference: the middle value or the mean of both, quartiles by Hyndman
+and Fan's type 7; the standard deviation with n - 1, which protocol 2 §4 asks of every reading. Missing values are left
+out and counted. The mean is supplementary: protocol 0 lets it never stand alone.
 """
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -29,6 +31,8 @@ class Summary:
     q3: Fraction | None = None
     maximum: Fraction | None = None
     iqr: Fraction | None = None
+    mean: Fraction | None = None
+    deviation: float | None = None  # None of a single value
     reason: str = ""
 
 
@@ -41,7 +45,19 @@ def summary(values: Iterable[Value] | Sample, conventions: Conventions = CONVENT
     low, high = (quantile(seen.numbers, q, conventions).value for q in (_QUARTER, 1 - _QUARTER))
     assert low is not None and high is not None
     middle = median(seen.numbers)
-    return Summary(*counts, Fraction(min(seen.numbers)), low, middle, high, Fraction(max(seen.numbers)), high - low)
+    mean, deviation = _moments(seen.numbers)
+    least, most = Fraction(min(seen.numbers)), Fraction(max(seen.numbers))
+    return Summary(*counts, least, low, middle, high, most, high - low, mean, deviation)
+
+
+def _moments(values: Sequence[Number]) -> tuple[Fraction, float | None]:
+    """Mean and standard deviation. Squares are summed exactly: differences of large numbers lose nothing."""
+    n, total = len(values), sum(values)
+    if n == 1:
+        return Fraction(total), None
+    squares = sum(value * value for value in values)
+    variance = Fraction(n * squares - total * total) / (n * (n - 1))
+    return Fraction(total) / n, math.sqrt(variance)
 
 
 def median(values: Iterable[Number]) -> Fraction | None:
