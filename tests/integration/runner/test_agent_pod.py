@@ -55,6 +55,18 @@ def test_an_agent_that_works_is_recorded_in_full(pod):
     assert pod.launch.returncode == 0
 
 
+def test_what_the_kernel_counts_of_the_container_is_in_the_report_and_nothing_else(pod):
+    """A pod of this test sees a cgroup only where its root has one; a real pod always does."""
+    plan(pod, sh("ls -d /sys/fs/cgroup/* 2>/dev/null; i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"))
+
+    used = pod.run().consumption
+
+    sees_one = b"cpu" in pod.stream("stdout")
+    assert used is not None, "launch has told what it read"
+    assert (used.cpu_us is not None) == sees_one
+    assert not sees_one or used.cpu_us > 10_000
+
+
 def test_no_step_begins_before_the_gateway_knows_of_it(pod):
     plan(pod, sh("echo one; sleep 0.3"), sh("echo two", name="next", seconds=7), tell_steps=True)
 
