@@ -15,9 +15,10 @@ from fairtrial_analysis.load.source import FolderSource
 from fairtrial_analysis.load.values import accounted_of
 from fairtrial_analysis.rule.evaluate import evaluate
 
-from fairtrial.errors import InvalidInput, StoreUnavailable
+from fairtrial.errors import InvalidInput, StoreError, StoreUnavailable
 from fairtrial.evidence.correction import Change, Correction, Superseded
 from fairtrial.evidence.memory import MemoryStore
+from fairtrial.evidence.objects import GET_LIMIT
 from fairtrial.evidence.record import load_record
 
 WRONG_UID = "5d0c9a52-0f1e-4c7e-9d0a-6f0e3b1c2aff"
@@ -208,6 +209,60 @@ def test_the_ledger_is_read_as_far_as_asked_for_and_no_further():
     assert load(more.source(made.size)).rows == load(again).rows
     assert load(more.source(made.size)).corrections == ()
     assert "LEDGER_SIZE" in codes(load(made.source(), made.size + 1))
+
+
+class Lying(MemoryStore):
+    """A store whose listings are not to be trusted: of the keys that are there it lists what `told` makes of them."""
+
+    def __init__(self, objects: dict[str, bytes], told: Callable[[list[str]], list[str]]) -> None:
+        super().__init__()
+        self.told = told
+        for key, data in objects.items():
+            self.put(key, data)
+
+    def keys(self, prefix: str) -> list[str]:
+        return sorted(self.told(super().keys(prefix)))
+
+
+def refused(_: list[str]) -> list[str]:
+    raise StoreError("list: the store answered 403 AccessDenied")
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        lambda keys: [],
+        lambda keys: keys[::2],
+        lambda keys: [*keys, *(key.replace(".json", "a.json") for key in keys), "ns/none.json", "~"],
+        refused,
+    ],
+    ids=["nothing", "every other page", "what is not there", "refused"],
+)
+def test_a_listing_that_lies_changes_nothing(told: Callable[[list[str]], list[str]]):
+    made = small()
+
+    found, true = (
+        load(dataclasses.replace(made, store=store).source(made.size))
+        for store in (Lying(made.store.objects, told), made.store)
+    )
+
+    assert (found.ledger.head, found.rows, found.wrong) == (true.ledger.head, true.rows, true.wrong)
+
+
+def test_what_a_listing_names_is_read_once_and_nothing_beyond_the_size_that_is_asked_for():
+    made, read = small(), list[str]()
+
+    class Counting(Lying):
+        def get(self, key: str, *, limit: int = GET_LIMIT) -> bytes:
+            read.append(key)
+            return super().get(key, limit=limit)
+
+    pages = list(dataclasses.replace(made, store=Counting(made.store.objects, list)).source(3).ledger_pages())
+
+    ledger = made.layout.cohort(*made.address)
+    assert sum(len(json.loads(page)["entries"]) for page in pages) >= 3
+    assert sorted(read) == sorted(set(read))
+    assert max(read) <= ledger.ledger_page(3)
 
 
 def test_a_folder_gives_what_the_store_gives(tmp_path: Path):
