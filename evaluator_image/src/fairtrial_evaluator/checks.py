@@ -18,7 +18,7 @@ from fairtrial import documents, names
 from fairtrial.archive import printable
 from fairtrial.channel import Channel, connect
 from fairtrial.errors import FairtrialError
-from fairtrial.process import hide_from_peers
+from fairtrial.process import hide_from_peers, machine
 from fairtrial.task.packed import PROJECT
 from fairtrial_evaluator.execute import execute
 from fairtrial_evaluator.protocol import Hello, Invocation, TreeName, archive_of, files_of, receive, send
@@ -91,7 +91,8 @@ def _answer(
 
 
 def _environment() -> dict[str, Any]:
-    return {"kernel": platform.release(), "machine": platform.machine(), "path": os.environ.get("PATH", "")}
+    told = {"kernel": platform.release(), "machine": platform.machine(), "path": os.environ.get("PATH", "")}
+    return told | {"machineState": machine.state()}
 
 
 if __name__ == "__main__":

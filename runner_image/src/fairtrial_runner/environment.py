@@ -10,7 +10,7 @@ from typing import Any
 
 from fairtrial import names
 from fairtrial.documents import AgentPlan
-from fairtrial.process import Command, run
+from fairtrial.process import Command, machine, run
 
 _CGROUP = Path("/sys/fs/cgroup")
 # Fact → where a container sees its own limit: cgroup v2, then v1.
@@ -40,6 +40,7 @@ def describe(plan: AgentPlan, candidate: Path, env: Mapping[str, str]) -> dict[s
         "processors": {"online": os.cpu_count(), "usable": len(os.sched_getaffinity(0))},
         "memoryTotalKiB": _memory_total(),
         "cgroup": cgroup_limits(_CGROUP),
+        "machineState": machine.state(),
         "mounts": _mounts(),
         "user": {"uid": os.getuid(), "gid": os.getgid(), "groups": sorted(os.getgroups())},
         "variables": sorted(env),

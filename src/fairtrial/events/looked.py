@@ -10,6 +10,12 @@ from fairtrial.events.measures import LISTED_MOST, Path
 from fairtrial.events.model import Event
 
 _KEPT_MOST = 20_000
+# Endings of files of source code: what counts as a source path.
+SOURCES = (
+    ".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".py", ".pyi", ".go", ".rs", ".java", ".kt", ".kts",
+    ".scala", ".c", ".h", ".cc", ".cpp", ".hpp", ".cxx", ".cs", ".fs", ".rb", ".php", ".swift", ".m", ".mm", ".ex",
+    ".exs", ".erl", ".hs", ".ml", ".clj", ".lua", ".pl", ".r", ".jl", ".dart", ".zig", ".sh", ".sql", ".vue", ".svelte",
+)  # fmt: skip
 EDITS = ("edit_file", "write_file")
 
 
@@ -41,6 +47,7 @@ class Paths:
             "unique": len(self.times),
             "repeats": self.times.total() - len(self.times),
             "unattributed": self.unattributed,
+            "source": sum(path.lower().endswith(SOURCES) for path in self.times),
             "by": dict(sorted(ways.items())),
         }
 

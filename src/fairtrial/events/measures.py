@@ -73,7 +73,7 @@ class Interaction:
     effect_receipts: Measure  # given, absent, unique, duplicates
     model_retries: Measure  # the harness's own, of requests to the model
     test_commands: Measure  # total, passed, failed, unknown
-    files_inspected: Measure  # unique, repeats, unattributed, bySource
+    files_inspected: Measure  # unique, repeats, unattributed, source, by, outputBytes
     files_modified: Measure  # unique, unattributed
     turns: Measure
     compactions: Measure

@@ -69,6 +69,7 @@ class Path:
     of_item: bool
     steps: tuple[Step, ...]
     literal: str | None = None
+    keys: tuple[str, ...] | None = None  # the steps, where all go into objects: most paths, and a record is asked many
 
 
 @functools.lru_cache(maxsize=4096)
@@ -84,7 +85,8 @@ def values(text: str, record: Any, item: Any = None) -> list[Any]:
     for path in compiled(text) if text else ():
         if path.literal is not None:
             return [path.literal]
-        found = list(_walk([item if path.of_item else record], path.steps))
+        start = item if path.of_item else record
+        found = list(_walk([start], path.steps)) if path.keys is None else _descend(start, path.keys)
         if found:
             return found
     return []
@@ -134,7 +136,8 @@ def _path(part: str, whole: str) -> Path:
         at = found.end()
     if not steps and not of_item:
         raise InvalidInput(f"path {whole!r} has an empty alternative.")
-    return Path(of_item, tuple(steps))
+    keys = tuple(step.name for step in steps if isinstance(step, Key))
+    return Path(of_item, tuple(steps), keys=keys if len(keys) == len(steps) else None)
 
 
 def _bracket(inner: str, whole: str) -> Step:
@@ -146,6 +149,14 @@ def _bracket(inner: str, whole: str) -> Step:
     if not equals or not key:
         raise InvalidInput(f"path {whole!r}: [{inner}] is neither [], [number] nor [key=value].")
     return Every(key, value)
+
+
+def _descend(value: Any, keys: tuple[str, ...]) -> list[Any]:
+    for key in keys:
+        if not isinstance(value, dict):
+            return []
+        value = value.get(key)
+    return [] if value is None else [value]
 
 
 def _walk(found: list[Any], steps: tuple[Step, ...]) -> Iterator[Any]:

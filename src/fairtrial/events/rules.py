@@ -5,6 +5,7 @@ of the rules; `each` makes one for every item of a list. The data is what `fairt
 this module loads it strictly, because the recorder gets it in its plan.
 """
 
+import functools
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -121,9 +122,13 @@ class Rule:
     usage: Usage | None = None
     time: Time | None = None
 
+    @functools.cached_property
+    def _on_record(self) -> list[Condition]:
+        return [one for one in self.when if not one.path.startswith("@")]
+
     def holds(self, record: Any) -> bool:
         """Whether the conditions on the record itself hold."""
-        return all(one.holds(record, None) for one in self.when if not one.path.startswith("@"))
+        return all(one.holds(record, None) for one in self._on_record)  # asked of every rule on every line
 
     def holds_of_item(self, record: Any, item: Any) -> bool:
         """Whether the conditions on an item of `each` hold."""

@@ -167,6 +167,15 @@ def test_files_are_inspected_when_their_content_was_shown(session):
     assert (found["unique"], found["repeats"], found["unattributed"]) == (6, 3, 2)
 
 
+def test_source_files_are_counted_apart_each_once(session):
+    for path in ("src/a.ts", "src/a.ts", "B.PY", "README.md", "tsconfig.json", "ts", "data.mts.bak"):
+        session.read(path)
+
+    found = session.result().files_inspected.value
+
+    assert (found["unique"], found["source"]) == (6, 2)
+
+
 def test_files_are_modified_by_edits_and_by_commands(session):
     session.edit("a")
     session.edit("a")
