@@ -40,6 +40,9 @@ def parser() -> argparse.ArgumentParser:
         "--authenticate", metavar="METHOD", default="", help="ID of the agent's method to authenticate by"
     )
     made.add_argument(
+        "--mode", metavar="MODE", default="", help="ID of the session's mode, if not the agent's own choice"
+    )
+    made.add_argument(
         "--start-seconds", type=_seconds, default=120.0, metavar="N", help="for each answer before the prompt (120)"
     )
     made.add_argument(
@@ -86,6 +89,7 @@ def main() -> None:
         permissions=wanted.permissions,
         offer_files=wanted.files,
         authenticate=wanted.authenticate,
+        mode=wanted.mode,
         start_seconds=wanted.start_seconds,
         seconds=wanted.seconds or left(os.environ, dt.datetime.now(dt.UTC)),
     )

@@ -49,6 +49,7 @@ class Settings:
     permissions: Policy = "allow"
     offer_files: bool = False
     authenticate: str = ""  # one of the agent's methods, by ID
+    mode: str = ""  # one of the session's, by ID; the agent's own choice otherwise
     start_seconds: float = 120.0  # for each answer before the prompt
     seconds: float | None = None  # for everything
 
@@ -103,6 +104,7 @@ def _told(settings: Settings) -> dict[str, Any]:
         "cwd": os.fspath(settings.cwd),
         "permissions": settings.permissions,
         "files": settings.offer_files,
+        "mode": settings.mode,
     }
 
 
@@ -204,6 +206,8 @@ class Talk:
         cwd = os.fspath(self._settings.cwd)
         made = await self._soon("session/new", self._agent.new_session(cwd=cwd, mcp_servers=[]))
         self._session = made.session_id
+        if mode := self._settings.mode:
+            await self._soon("session/set_mode", self._agent.set_session_mode(session_id=self._session, mode_id=mode))
 
     async def _soon(self, method: str, answer: Any) -> Any:
         seconds = self._settings.start_seconds

@@ -141,6 +141,10 @@ def main() -> None:
         second = hear()
     answer(second, {"sessionId": "s"})
     prompt = hear()
+    if prompt["method"] == "session/set_mode":
+        answer(prompt, {})
+        text(f"in mode {prompt['params']['modeId']}")
+        prompt = hear()
     if behaviour in globals():
         globals()[behaviour]()
     reason = more[0] if more else "cancelled" if behaviour == "cancellable" else "end_turn"

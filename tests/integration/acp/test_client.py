@@ -289,6 +289,12 @@ def test_it_authenticates_by_the_method_that_it_is_told(project: Path) -> None:
     assert (driven.code, driven.texts()) == (0, ["logged in by api-key"])
 
 
+def test_it_takes_the_mode_that_it_is_told(project: Path) -> None:
+    driven = drive(project, "well", "--mode", "ask")
+
+    assert (driven.code, driven.texts()) == (0, ["in mode ask"])
+
+
 def test_a_program_that_is_not_there_is_exit_code_127(project: Path) -> None:
     done = subprocess.run([*COMMAND, "--", "no-such-agent"], input=b"x", capture_output=True, check=False)
 

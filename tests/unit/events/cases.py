@@ -9,6 +9,8 @@ from fairtrial.events.rules import load
 FOLDER = Path(__file__).parents[2] / "cases" / "agent-streams"
 ROOT = "/workspace"
 CASES = {
+    "acp-claude-code": ("acp", {"agent": "stdout.jsonl"}),
+    "acp-codex": ("acp", {"agent": "stdout.jsonl"}),
     "acp-gemini": ("acp", {"agent": "stdout.jsonl"}),
     "acp-opencode": ("acp", {"agent": "stdout.jsonl"}),
     "aider": ("aider", {"text": "stdout.txt", "analytics": "analytics.jsonl"}),

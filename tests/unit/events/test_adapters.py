@@ -46,6 +46,8 @@ TOOLS = (
     "opencode",
     "pi",
     "pi-1.6",
+    "acp-claude-code",
+    "acp-codex",
     "acp-gemini",
     "acp-opencode",
 )
