@@ -26,10 +26,9 @@ from fairtrial_gateway.metrics import Metrics
 from fairtrial_gateway.models.assembly import ModelCalls
 from fairtrial_gateway.models.settings import ModelSettings
 from fairtrial_gateway.models.workers import Process
+from fairtrial_gateway.server import Runner
 from fairtrial_gateway.settings import Settings
 
-HEADER_BYTES = 8190
-LINGER_SECONDS = 5.0  # how long a refused body is read on, so that its sender sees the answer
 LAST_JOURNALS_SECONDS = 10.0  # for the journals of calls that were cut because the gateway ends
 COLLECT_EVERY = 10_000  # new objects, before cycles among them are looked for; Python's own 700 are three calls'
 ENDPOINT_SECONDS = 2.0  # until no new connection should come after the pod was told to end
@@ -72,12 +71,14 @@ async def serve(settings: Settings, models: ModelSettings, s3: S3Settings, key: 
         _background(gateway.health.until_passed("identity", identity.check)),
         _background(gateway.health.until_passed("journals", calls.start)),
         _background(gateway.reaper.run(runner.server)),
+        _background(gateway.refusals.run()),
     ]
     await stop.wait()
     await drain(gateway, settings.drain_seconds)
     for task in tasks:
         task.cancel()
     await runner.cleanup()
+    await gateway.refusals.flush()
     await calls.settled(LAST_JOURNALS_SECONDS)
     await calls.close()
     await api.close()
@@ -97,19 +98,9 @@ async def _keep_store(gateway: Gateway, store: S3Store) -> None:
         await asyncio.sleep(ABANDONED_AFTER.total_seconds())
 
 
-def runner_of(gateway: Gateway) -> web.AppRunner:
-    """The HTTP server: bounded heads, bodies as they come, no log of its own."""
-    return web.AppRunner(
-        gateway.app,
-        access_log=None,
-        handle_signals=False,
-        keepalive_timeout=gateway.settings.header_seconds,
-        lingering_time=LINGER_SECONDS,
-        max_line_size=HEADER_BYTES,
-        max_field_size=HEADER_BYTES,
-        auto_decompress=False,
-        shutdown_timeout=1.0,
-    )
+def runner_of(gateway: Gateway) -> Runner:
+    """The HTTP server of a gateway."""
+    return Runner(gateway.app, gateway.refusals, gateway.settings.header_seconds)
 
 
 def collect_seldom() -> None:

@@ -8,7 +8,8 @@ from aiohttp import web
 from fairtrial_gateway.health import Health
 from fairtrial_gateway.identity import Identity
 from fairtrial_gateway.metrics import Metrics
-from fairtrial_gateway.policy import Caller, Refusal, Run, claimed
+from fairtrial_gateway.policy import Caller, Refusal, Run, acts_for, claimed
+from fairtrial_gateway.refusals import NOBODY, Who
 
 May = Callable[[Caller, str, Run, str], Refusal | None]
 
@@ -16,9 +17,27 @@ May = Callable[[Caller, str, Run, str], Refusal | None]
 class Refused(Exception):
     """A decided no."""
 
-    def __init__(self, status: int, reason: str, message: str, retry_after: int | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        reason: str,
+        message: str,
+        retry_after: int | None = None,
+        *,
+        caller: Caller | None = None,
+        admitted: "Admitted | None" = None,
+    ) -> None:
         self.refusal = Refusal(status, reason, message, retry_after)
+        self.caller, self.admitted = caller, admitted  # as far as they are proven; `admitted` for something else
         super().__init__(message)
+
+    @property
+    def who(self) -> Who:
+        """What is proven of the caller."""
+        if self.caller is None:
+            return NOBODY
+        run = self.admitted.run.name if self.admitted else ""
+        return Who(self.caller.namespace, self.caller.pod_name, self.caller.pod_uid, run)
 
 
 @dataclass(frozen=True)
@@ -58,7 +77,7 @@ class Access:
             raise self._failed(caller)
         claim = claimed(caller)
         if isinstance(claim, Refusal):
-            raise self._failed(claim)
+            raise self._failed(claim, caller)
         role, run_name = claim
         admitted = await self._decide(caller, role, run_name, may, what, recent)
         request[CALLER] = admitted
@@ -76,11 +95,14 @@ class Access:
         else:
             run = await self._identity.run(caller.namespace, run_name)
         if isinstance(run, Refusal):
-            raise self._failed(run)
+            raise self._failed(run, caller)
+        admitted = Admitted(caller, role, run)
         if refusal := may(caller, role, run, what):
-            raise self._failed(refusal)
-        return Admitted(caller, role, run)
+            raise self._failed(refusal, caller, admitted if acts_for(caller, role, run) else None)
+        return admitted
 
-    def _failed(self, refusal: Refusal) -> Refused:
+    def _failed(self, refusal: Refusal, caller: Caller | None = None, admitted: Admitted | None = None) -> Refused:
         self._metrics.identity_failures.labels(refusal.reason).inc()
-        return Refused(refusal.status, refusal.reason, refusal.message, refusal.retry_after)
+        return Refused(
+            refusal.status, refusal.reason, refusal.message, refusal.retry_after, caller=caller, admitted=admitted
+        )

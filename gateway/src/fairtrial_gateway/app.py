@@ -2,6 +2,7 @@
 
 import functools
 import logging
+import socket
 import time
 from collections.abc import Awaitable, Callable
 
@@ -26,10 +27,12 @@ from fairtrial_gateway.models.client import without_defaults
 from fairtrial_gateway.models.routes import Models
 from fairtrial_gateway.parts import StoreThreads
 from fairtrial_gateway.policy import Refusal
+from fairtrial_gateway.refusals import REMARKABLE, RefusalLog
 from fairtrial_gateway.settings import Settings
 from fairtrial_gateway.steps import StepNotices
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+REFUSALS = web.AppKey("refusals", RefusalLog)
 QUIET = {"/healthz", "/readyz", "/metrics"}
 _SPARE_THREADS = 16  # for reads, beside one for each upload
 
@@ -50,6 +53,7 @@ class Gateway:
         self.settings, self.health, self.metrics = settings, Health(), metrics
         self._counted = functools.cache(metrics.requests.labels)
         self.threads = StoreThreads(store, settings.max_uploads + _SPARE_THREADS, settings.store_writers)
+        self.refusals = RefusalLog(store, layout, socket.gethostname(), metrics)
         access = Access(identity, self.health, metrics)
         evaluations = Evaluations(self.threads, layout, key)
         self.artifacts = Artifacts(access, self.threads, layout, settings, metrics, evaluations)
@@ -57,10 +61,11 @@ class Gateway:
         self.reaper = IdleReaper(settings.header_seconds)
         self.app = web.Application(middlewares=[self.reaper.begun, self._account, answer_errors])
         self.app.add_routes([*bundles.routes(), *self.artifacts.routes(), *self._routes()])
+        self.app[REFUSALS] = self.refusals
         self.calls = calls
         if calls:
             self.app.add_routes(StepNotices(access, calls.steps).routes())
-            self.app.add_routes(Models(access, calls).routes())
+            self.app.add_routes(Models(access, calls, self.refusals).routes())
             self.app.on_response_prepare.append(without_defaults)
 
     @property
@@ -119,6 +124,8 @@ async def answer_errors(request: web.Request, handler: Handler) -> web.StreamRes
         refusal = Refusal(400, "ClientGone", "The client went away.")
     except Refused as error:
         refusal = error.refusal
+        if refusal.status in REMARKABLE:
+            request.app[REFUSALS].note(refusal.reason, refusal.status, request.remote or "", error.who)
     except FairtrialError as error:
         refusal = _refusal_of(error)
         say("failed", logging.WARNING, reason=error.reason, message=str(error), path=request.path[:300])

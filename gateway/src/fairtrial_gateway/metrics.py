@@ -27,6 +27,12 @@ class Metrics:
         self.identity_failures = Counter(
             "fairtrial_gateway_identity_failures", "Callers that were refused.", ["reason"], registry=self.registry
         )
+        self.refused = Counter(
+            "fairtrial_gateway_refused",
+            "Requests refused without a journal.",
+            ["cause"],
+            registry=self.registry,
+        )
         self.model_calls = Counter(
             "fairtrial_gateway_model_calls",
             "Model calls by how they ended.",

@@ -151,6 +151,11 @@ def may_call_tool(caller: Caller, role: str, run: Run, name: str) -> Refusal | N
     return None
 
 
+def acts_for(caller: Caller, role: str, run: Run) -> bool:
+    """Whether a caller is proven to be the run's pod of this role, whatever its token is good for."""
+    return caller.service_account == names.SERVICE_ACCOUNT and run.pod_uid(role) == caller.pod_uid
+
+
 def _may_act(caller: Caller, role: str, run: Run, audience: str) -> Refusal | None:
     if audience not in caller.audiences:
         have = ", ".join(sorted(caller.audiences)) or "none"

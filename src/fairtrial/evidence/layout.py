@@ -42,7 +42,7 @@ class Layout:
     @property
     def folders(self) -> tuple[str, ...]:
         """The beginnings of all keys that are made here; what else a bucket holds is not ours."""
-        return tuple(f"{self.prefix}{name}/" for name in ("ns", "probe", "sealed", "tasks"))
+        return tuple(f"{self.prefix}{name}/" for name in ("ns", "probe", "refusals", "sealed", "tasks"))
 
     def public_archive(self, sha256: str) -> str:
         """A task's public archive, by its digest."""
@@ -66,6 +66,10 @@ class Layout:
     def probe(self, token: str, name: str) -> str:
         """An object of one start-up probe, under a name that nobody used before."""
         return self._key("probe", token, name)
+
+    def refusals(self, gateway: str, unix_ms: int) -> str:
+        """What a gateway refused without a journal until then; beside all runs, as nobody's identity was proven."""
+        return self._key("refusals", gateway, f"{unix_ms:013d}.json")
 
     def _key(self, *segments: str) -> str:
         return check_key(self.prefix + "/".join(segments))

@@ -52,7 +52,7 @@ ROLES: dict[RoleName, Role] = {
         lists=(*_LIST, *_SWEEP),
     ),
     "gateway": Role(
-        "hands out task archives, takes what pods upload, keeps the journals of model and tool calls",
+        "hands out task archives, takes what pods upload, keeps the journals of model and tool calls and what it refused",
         reads=("tasks/*", "sealed/*", "ns/*/runs/*"),
         creates=(
             "probe/*",
@@ -60,6 +60,7 @@ ROLES: dict[RoleName, Role] = {
             "ns/*/runs/*/model/*",
             "ns/*/runs/*/tool/*",
             "ns/*/runs/*/evaluation.sigstore.json",
+            "refusals/*",
         ),
         lists=(*_LIST, *_SWEEP),
     ),
@@ -84,7 +85,7 @@ ROLES: dict[RoleName, Role] = {
     ),
     "auditor": Role(
         "reads all but sealed parts, and looks for versions, deletions and retention",
-        reads=("ns/*", "tasks/*"),
+        reads=("ns/*", "tasks/*", "refusals/*"),
         lists=(*_LIST, *_AUDIT_BUCKET),
         audits=True,
     ),

@@ -8,8 +8,11 @@ from typing import Any
 import aiohttp
 import pytest
 from fairtrial_gateway.models import replicas
+from fairtrial_gateway.refusals import LISTED
 
+from fairtrial import documents
 from fairtrial.journal.frames import Kind
+from fairtrial.journal.refusals import RefusalPage, RefusedCalls
 from tests.integration.models.world import (
     AGENT_UID,
     MODEL,
@@ -47,6 +50,13 @@ async def call(
         return answer.status, json.loads(text), answer.headers
 
 
+async def noted(world: World) -> list[RefusedCalls]:
+    """What the gateway has stored of refusals without a journal."""
+    await world.gateway.refusals.flush()
+    pages = [data for key, data in sorted(world.store.objects.items()) if key.startswith("refusals/")]
+    return [each for data in pages for each in documents.load(RefusalPage, data).refused]
+
+
 @pytest.fixture
 async def provider(world: World):
     async with RawProvider(whole(ANSWER)).serving() as provider:
@@ -72,11 +82,78 @@ async def test_only_the_agent_pod_with_its_own_audience_may_call(world, session,
         assert answered == status, what
         assert body["type"] == "error" and body["error"]["message"], what
     assert provider.asked == []
-    assert world.store.objects == {}
+    page = await world.page()  # what is proven to come from the run's own pod is in its journal
+    assert (page.ending, page.refusal, page.status, page.run.name) == ("refused", "wrong_audience", 403, "r1")
+    found = {(each.cause, each.status, each.namespace, each.pod, each.run): each.count for each in await noted(world)}
+    assert found == {
+        ("agents_only", 403, "team", "r1-evaluator", ""): 1,
+        ("wrong_pod", 403, "team", "r1-agent", ""): 1,
+        ("no_such_run", 403, "team", "r2-agent", ""): 1,
+        ("unauthenticated", 401, "", "", ""): 3,
+    }
+
+
+async def test_a_flood_of_foreign_tokens_fills_neither_store_nor_memory(world, session, provider):
+    for number in range(300):
+        world.gateway.refusals.note("unauthenticated", 401, f"10.0.{number // 256}.{number % 256}")
+    await call(world, session, token="a.b.c")
+    await world.gateway.refusals.flush()
+
+    (key,) = [key for key in world.store.objects if key.startswith("refusals/")]
+    page = documents.load(RefusalPage, world.store.objects[key])
+    assert (len(page.refused), page.not_listed) == (LISTED, {"unauthenticated": 300 + 1 - LISTED})
+    assert (await call(world, session))[0] == 200
+
+
+async def test_what_the_store_does_not_take_is_counted_on(world, session, provider):
+    world.store.away = True
+    await call(world, session, token="a.b.c")
+    await world.gateway.refusals.flush()
+    await call(world, session, token="a.b.c")
+    world.store.away = False
+
+    (refused,) = await noted(world)
+
+    assert (refused.cause, refused.count, refused.peer) == ("unauthenticated", 2, "127.0.0.1")
+    assert await noted(world) == [refused]  # nothing is stored twice
+
+
+async def test_nothing_that_a_stranger_sent_is_kept(world, session, provider):
+    await call(world, session, path="/v1/messages?key=sk-secret-in-the-path", token="e30.sk-secret-token.x")
+    await raw(world.port, post("/model/v1/messages", b"{}", f"X-Api-Key: sk-secret-{'x' * 20_000}"))
+
+    assert {each.cause for each in await noted(world)} == {"unauthenticated", "head_too_large"}
+    assert not any(b"sk-secret" in data for data in world.store.objects.values())
+
+
+async def test_a_stranger_at_the_other_doors_is_noted_as_well(world, session, provider):
+    agent = {"Authorization": f"Bearer {world.token}"}
+    async with session.put(f"{world.url}/v1/artifacts/agent/x.json", data=b"x", headers=agent) as answer:
+        assert answer.status == 403
+    async with session.get(f"{world.url}/v1/bundles/{'a' * 64}") as answer:
+        assert answer.status == 401
+
+    assert {(each.cause, each.run) for each in await noted(world)} == {
+        ("wrong_audience", "r1"),
+        ("unauthenticated", ""),
+    }
+
+
+async def test_wrong_tokens_of_a_runs_pod_without_end_fill_no_store(tmp_path, session):
+    async with make_world(tmp_path, recorded_refusals=3) as world, RawProvider(whole(ANSWER)).serving() as provider:
+        world.kubernetes.provider(provider.url, "anthropicMessages")
+        token = world.kubernetes.token("r1-agent", AGENT_UID, "fairtrial/record")
+
+        assert [(await call(world, session, token=token))[0] for _ in range(8)] == [403] * 8
+
+        assert len(await world.pages(3)) == 3
+        (rest,) = await noted(world)
+        assert (rest.cause, rest.run, rest.count) == ("wrong_audience", "r1", 5)
 
 
 async def test_a_token_is_worth_nothing_once_its_run_has_its_record(world, session, provider):
     assert (await call(world, session))[0] == 200
+    await world.page()
     world.kubernetes.run(record={"uri": "s3://b/k", "sha256": "a" * 64})
     await asyncio.sleep(0.02)
 
@@ -85,6 +162,9 @@ async def test_a_token_is_worth_nothing_once_its_run_has_its_record(world, sessi
     assert status == 403
     assert "record" in body["error"]["message"]
     assert len(provider.asked) == 1
+    (refused,) = await noted(world)
+    assert (refused.cause, refused.run, refused.pod) == ("run_ended", "r1", "r1-agent")
+    assert len(await world.pages()) == 1  # nothing is added to a run that is over
 
 
 async def test_two_different_keys_are_refused(world, session, provider):
@@ -230,8 +310,29 @@ async def test_a_huge_header_is_refused_and_nobody_else_notices(world, session, 
     with contextlib.suppress(ConnectionError):  # whoever goes on sending may find the connection reset
         answered = await raw(world.port, post("/model/v1/messages", b"{}", f"X-Huge: {'x' * size}"))
 
-    assert answered[8:13] == b" 400 " or (not answered and size > 1_000_000)
+    assert answered[8:13] == b" 431 " or (not answered and size > 1_000_000)
+    if answered:
+        told = json.loads(answered.partition(b"\r\n\r\n")[2])
+        assert told["type"] == "error" and "head_too_large" in told["error"]["message"]
+    assert [(each.cause, each.status, each.peer) for each in await noted(world)] == [
+        ("head_too_large", 431, "127.0.0.1")
+    ]
     assert (await call(world, session))[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("sent", "status", "cause"),
+    [
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03 tls\r\n\r\n", b" 400 ", "not_http"),
+        (b"POST /model/v1/messages HTTP/1.1\r\nContent-Length: nonsense\r\n\r\n", b" 400 ", "not_http"),
+        (b"GET /" + b"x" * 20_000 + b" HTTP/1.1\r\nHost: a\r\n\r\n", b" 431 ", "head_too_large"),
+    ],
+)
+async def test_what_is_no_request_is_answered_and_noted(world, session, provider, sent, status, cause):
+    answered = await raw(world.port, sent)
+
+    assert answered[8:13] == status
+    assert [each.cause for each in await noted(world)] == [cause]
 
 
 # --- how much ---------------------------------------------------------------------------------------------------------

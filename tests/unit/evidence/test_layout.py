@@ -30,6 +30,7 @@ def test_archives_lie_by_digest_and_an_empty_prefix_is_the_bucket_itself():
 def test_every_key_lies_in_one_of_the_folders(prefix: str):
     layout = Layout(prefix)
     keys = [layout.public_archive(DIGEST), layout.sealed_archive(DIGEST), layout.probe("t", "put.bin")]
+    keys += [layout.refusals("fairtrial-gateway-0", 1_800_000_000_000)]
     keys += [layout.run("team", "r1", UID).record(), layout.run("team", "r1", UID, cohort="c1").record()]
 
     assert all(key.startswith(layout.folders) for key in keys)

@@ -19,6 +19,7 @@ CREATORS: list[tuple[str, set[str]]] = [
     (LAYOUT.public_archive(SHA), {"author"}),
     (LAYOUT.sealed_archive(SHA), {"author"}),
     (LAYOUT.probe("token", "race.bin"), {"operator", "gateway"}),
+    (LAYOUT.refusals("gateway-0", 1_800_000_000_000), {"gateway"}),
     (COHORT.preregistration(), {"operator"}),
     (COHORT.preregistration_signature(), {"operator"}),
     (COHORT.preregistration_timestamp(), {"operator"}),
@@ -79,6 +80,10 @@ def test_sealed_parts_are_seen_by_those_who_make_use_and_release_them():
 
 def test_what_was_released_is_seen_by_all_who_read_evidence():
     assert {"analysis", "auditor", "operator"} <= seeing(COHORT.released(SHA))
+
+
+def test_what_was_refused_is_seen_by_the_auditor():
+    assert seeing(LAYOUT.refusals("gateway-0", 1_800_000_000_000)) == {"auditor", "gateway"}
 
 
 def test_nobody_may_delete_or_change_rules_and_nothing_is_outside_the_prefix():

@@ -1,38 +1,35 @@
 """Where agents call models, `/model/…` with the provider's own paths behind it, and tools, `/tool/NAME/…`."""
 
-import logging
 import re
 import time
-from collections import Counter
 from decimal import Decimal
 from urllib.parse import urlsplit
 
 from aiohttp import web
 
 from fairtrial import names
-from fairtrial.documents import RunIdentity
 from fairtrial.errors import FairtrialError
 from fairtrial.wires import BY_NAME, find
-from fairtrial.wires.base import CHAT, Call, Wire
+from fairtrial.wires.base import CHAT
 from fairtrial.wires.headers import take_token
 from fairtrial_gateway.access import Access, May, Refused
-from fairtrial_gateway.logs import say
 from fairtrial_gateway.models.assembly import ModelCalls
-from fairtrial_gateway.models.exchange import Declined, Dialect
-from fairtrial_gateway.models.lifecycle import answer_in_dialect
-from fairtrial_gateway.models.parties import Budget, Owner, Party, Unusable
+from fairtrial_gateway.models.exchange import Declined
+from fairtrial_gateway.models.parties import Budget, Owner, Party
 from fairtrial_gateway.models.spending import time_limit
 from fairtrial_gateway.models.steps import Step
 from fairtrial_gateway.models.tools import ToolDialect, is_below
+from fairtrial_gateway.models.turned_away import TurnedAway, identity
 from fairtrial_gateway.policy import Run, may_call_model, may_call_tool
+from fairtrial_gateway.refusals import RefusalLog
 
 
 class Models:
     """The front door: who calls, for which run, and with which provider or tool server."""
 
-    def __init__(self, access: Access, calls: ModelCalls) -> None:
+    def __init__(self, access: Access, calls: ModelCalls, refusals: RefusalLog) -> None:
         self._access, self._calls = access, calls
-        self._turned_away: Counter[str] = Counter()  # recorded refusals for want of a provider, by the run's UID
+        self._turned_away = TurnedAway(calls, refusals)
 
     def routes(self) -> list[web.RouteDef]:
         """What this module serves."""
@@ -53,12 +50,12 @@ class Models:
             try:
                 party = await self._party(run)
             except FairtrialError as error:
-                return await self._unusable(request, target, (wire, call), run, error)
+                return await self._turned_away.unusable(request, target, (wire, call), run, error)
             if found is None:
                 wire = BY_NAME[party.provider.spec.wire]
             return await self._calls.proxy.handle(request, target, wire, call, party)
         except (Declined, Refused, FairtrialError) as error:
-            return self._declined(request, wire, call, error)
+            return await self._turned_away.answer(request, target, (wire, call), error)
 
     async def tool(self, request: web.Request) -> web.StreamResponse:
         """One call of a tool server."""
@@ -71,10 +68,10 @@ class Models:
                 raise Declined(404, "unknown_path", "A tool server's path has no dot segments.")
             budget = budget_of(run.limits)
             step = await self._step(run, budget)
-            owner = Owner(_identity(run), run.cohort, step.name if step else "")
+            owner = Owner(identity(run), run.cohort, step.name if step else "")
             return await self._calls.tools.handle(request, name, target, owner, time_limit(budget, step))
         except (Declined, Refused, FairtrialError) as error:
-            return self._declined(request, ToolDialect(), None, error)
+            return await self._turned_away.answer(request, target, (ToolDialect(), None), error, tool=name)
 
     async def _admit(self, request: web.Request, query: str, may: May, what: str) -> Run:
         token = take_token(request.raw_headers, query)
@@ -83,65 +80,25 @@ class Models:
         recent = self._calls.settings.run_ttl
         return (await self._access.admit_token(request, token.value, may, what, recent=recent)).run
 
-    def _declined(
-        self, request: web.Request, dialect: Dialect, call: Call | None, error: Declined | Refused | FairtrialError
-    ) -> web.Response:
-        """An answer to a call that was not recorded."""
-        if isinstance(error, Refused):
-            refusal = error.refusal
-            declined = Declined(refusal.status, refusal.reason, refusal.message, retry_after=refusal.retry_after)
-        elif isinstance(error, FairtrialError):
-            say("model call not served", logging.WARNING, reason=error.reason, message=str(error))
-            declined = Declined(503, error.reason, "The gateway cannot serve this call now.", retry_after=5)
-        else:
-            declined = error
-        self._calls.measures.unrecorded(declined.refusal)
-        response = answer_in_dialect(dialect, call, declined)
-        if not request.content.at_eof():
-            response.force_close()  # what is left of the body is not wanted
-        return response
-
-    async def _unusable(
-        self, request: web.Request, target: str, asked: tuple[Wire, Call | None], run: Run, error: FairtrialError
-    ) -> web.StreamResponse:
-        """Refuse a call whose provider can't be used, and record it: the run must not look as if nobody had called."""
-        self._turned_away[run.uid] += 1
-        if self._turned_away[run.uid] > self._calls.settings.recorded_refusals:
-            raise error
-        say("model call not served", logging.WARNING, reason=error.reason, message=str(error))
-        wire, call = asked
-        lifecycle, peer = self._calls.lifecycle, Unusable(run.provider, wire.name)
-        live = lifecycle.begin(request, target, wire, call, Owner(_identity(run), run.cohort), peer)
-
-        async def refuse() -> None:
-            message = f"provider_unusable: ModelProvider {run.provider} can't be used; whoever set it up must look."
-            raise Declined(503, "provider_unusable", message, retry_after=5)
-
-        return await lifecycle.run(live, refuse(), lambda _: None)
-
     async def _party(self, run: Run) -> Party:
         provider = await self._calls.providers.get(run.namespace, run.provider)
         if run.provider_uid is not None and run.provider_uid != provider.uid:
             message = f"ModelProvider {provider.name} is not the one that this run was accepted with."
             raise Declined(400, "wrong_provider", message)
         budget = budget_of(run.limits)
-        return Party(_identity(run), provider, run.cohort, budget, await self._step(run, budget))
+        return Party(identity(run), provider, run.cohort, budget, await self._step(run, budget))
 
     async def _step(self, run: Run, budget: Budget) -> Step | None:
         """The step that the run is in. Its time is not called over by a note that a newer one may have followed."""
         steps = self._calls.steps
         if budget.per_step is None and budget.wall_seconds is None:
-            step = await steps.guessed(_identity(run), run.cohort)
+            step = await steps.guessed(identity(run), run.cohort)
         else:
-            step = await steps.current(_identity(run), run.cohort)
+            step = await steps.current(identity(run), run.cohort)
         limit = time_limit(budget, step)
         if limit is not None and time.time() >= limit.at:
-            return await steps.current(_identity(run), run.cohort, sure=True)
+            return await steps.current(identity(run), run.cohort, sure=True)
         return step
-
-
-def _identity(run: Run) -> RunIdentity:
-    return RunIdentity(run.namespace, run.name, run.uid)
 
 
 def budget_of(limits: dict[str, object]) -> Budget:
