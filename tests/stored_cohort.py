@@ -133,8 +133,13 @@ def hide(made: Stored) -> list[str]:
 
 def tell_of_release(made: Stored, store: ObjectStore) -> int:
     """What the operator does once the statement of a release lies in `store`; how many entries the ledger has then."""
+    here = made.example.layout.cohort(*made.example.address)
+    return tell(made, store, ledgers.LedgerEntry("release", sha256=sha256(store.get(here.release()))))
+
+
+def tell(made: Stored, store: ObjectStore, entry: ledgers.LedgerEntry) -> int:
+    """Add an entry after the cohort's end, and sign the root; how many entries the ledger has then."""
     here, ledger = made.example.layout.cohort(*made.example.address), made.ledger
-    entry = ledgers.LedgerEntry("release", sha256=sha256(store.get(here.release())))
     page = ledger.page([entry], "2026-03-01T12:00:00Z").to_bytes()
     store.put(here.ledger_page(ledger.size + 1), page)
     ledger.take(page)

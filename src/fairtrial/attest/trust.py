@@ -4,7 +4,8 @@ Codes: TRUST_INVALID where the list itself is bad; SIG_UNTRUSTED_KEY and SIG_WRO
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any, NoReturn
 
 from cryptography import x509
@@ -15,6 +16,7 @@ from fairtrial.errors import Unproven
 
 ROLES = ("studyOwner", "operator", "evaluator", "analysis", "auditor")
 SIZE_MAX = 1024 * 1024
+TIME_FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 
 # Who may sign what.
 PREREGISTRATION = ("operator",)
@@ -33,6 +35,8 @@ class TrustedKey:
     role: str
     key: PublicKey
     development: bool = False
+    valid_from: datetime | None = None  # what it signed before counts nothing
+    revoked_from: datetime | None = None  # what it signed since counts nothing; before, if somebody else shows when
 
 
 @dataclass(frozen=True)
@@ -60,6 +64,12 @@ class TrustList:
     timestamp_authorities: tuple[TimestampAuthority, ...] = ()
     witnesses: tuple[Witness, ...] = ()
 
+    @property
+    def unlimited(self) -> "TrustList":
+        """The same without limits in time, which may be set long after evidence was packed."""
+        keys = tuple(replace(one, valid_from=None, revoked_from=None) for one in self.keys)
+        return replace(self, keys=keys)
+
     def of(self, roles: Collection[str]) -> list[TrustedKey]:
         """The keys of some roles."""
         return [one for one in self.keys if one.role in roles]
@@ -82,7 +92,7 @@ class TrustList:
                 "schemaVersion": 1,
                 "kind": "TrustList",
                 "keys": [
-                    {"role": one.role, "development": one.development, **_key(one.key)}
+                    {"role": one.role, "development": one.development, **_key(one.key), **_limits(one)}
                     for one in sorted(self.keys, key=lambda one: (ROLES.index(one.role), one.key.key_id))
                 ],
                 "timestampAuthorities": [
@@ -125,13 +135,32 @@ def is_root(certificate: x509.Certificate) -> bool:
     return certificate.issuer == certificate.subject
 
 
+def _limits(one: TrustedKey) -> dict[str, str]:
+    given = {"validFrom": one.valid_from, "revokedFrom": one.revoked_from}
+    return {name: at.strftime(TIME_FORMAT) for name, at in given.items() if at is not None}
+
+
+def time(text: Any, name: str) -> datetime:
+    """A time as a list writes it."""
+    try:
+        at = datetime.strptime(text, TIME_FORMAT).replace(tzinfo=UTC)
+    except (TypeError, ValueError):
+        _refuse(name, f"has the time {str(text)[:40]!r}, which is not of the form 2026-01-31T12:00:00Z")
+    if at.strftime(TIME_FORMAT) != text:
+        _refuse(name, f"has the time {text[:40]!r}, which is not of the form 2026-01-31T12:00:00Z")
+    return at
+
+
 def _trusted(raw: Any, name: str) -> TrustedKey:
-    one = _object(raw, {"role", "keyId", "publicKey", "development"}, name)
+    one = _object(raw, {"role", "keyId", "publicKey", "development"}, name, may=("validFrom", "revokedFrom"))
     if one["role"] not in ROLES:
         _refuse(name, f"has the role {one['role']!r}, which is none of {', '.join(ROLES)}")
     if not isinstance(one["development"], bool):
         _refuse(name, "says neither true nor false about `development`")
-    return TrustedKey(one["role"], _public(one, name), one["development"])
+    valid, revoked = (time(one[at], name) if at in one else None for at in ("validFrom", "revokedFrom"))
+    if valid and revoked and valid >= revoked:
+        _refuse(name, "is revoked before it is valid")
+    return TrustedKey(one["role"], _public(one, name), one["development"], valid, revoked)
 
 
 def _authority(raw: Any, name: str) -> TimestampAuthority:
@@ -161,8 +190,8 @@ def _public(raw: dict[str, Any], name: str) -> PublicKey:
     return key
 
 
-def _object(raw: Any, fields: set[str], name: str) -> dict[str, Any]:
-    if not isinstance(raw, dict) or set(raw) != fields:
+def _object(raw: Any, fields: set[str], name: str, *, may: Collection[str] = ()) -> dict[str, Any]:
+    if not isinstance(raw, dict) or not fields <= set(raw) or set(raw) - fields - set(may):
         _refuse(name, f"has not exactly the fields {', '.join(sorted(fields))}")
     return raw
 

@@ -42,6 +42,7 @@ CODES: dict[str, tuple[Severity, str]] = {
     "SIG_MISSING": ("unproven", "A document that must be signed has no signature."),
     "SIG_INVALID": ("altered", "A signature that does not fit what it is beside."),
     "SIG_UNTRUSTED_KEY": ("unproven", "Signed by a key that is not in your trust list."),
+    "SIG_KEY_NOT_VALID": ("unproven", "Signed by a key that your list trusts only from a later time on, or no more."),
     "SIG_WRONG_ROLE": ("unproven", "Signed by a trusted key whose role may not sign this."),
     "BUNDLE_INVALID": ("malformed", "A signature file that is not a Sigstore bundle with one signature by a key."),
     "STATEMENT_INVALID": ("malformed", "Signed content that is not an in-toto statement."),
@@ -56,6 +57,8 @@ CODES: dict[str, tuple[Severity, str]] = {
     # --- preregistration ---
     "PREREG_INVALID": ("altered", "A digest in the preregistration is not that of what stands beside it."),
     "PREREG_CHANGED": ("altered", "Records or the ledger follow another preregistration than this one."),
+    "ENDORSEMENT_LATE": ("unproven", "The study owner signed the preregistration only after a run was admitted."),
+    "ENDORSEMENT_NOT_IN_LEDGER": ("altered", "A study owner's signature that the ledger does not tell of."),
     "SCHEDULE_NOT_FROM_SEED": ("altered", "The schedule is not the one that its committed seed makes."),
     "COHORT_MISMATCH": ("altered", "A document of another cohort, or of an earlier one of the same name."),
     "COMMITMENT_MISMATCH": ("altered", "A task's archive is not the one that was committed to."),

@@ -19,6 +19,7 @@ JsonObject = dict[str, Any]
 _KINDS: dict[str, tuple[set[str], set[str]]] = {
     "sealed": ({"sha256"}, set()),
     "capabilities": ({"sha256", "found"}, set()),
+    "endorsement": ({"sha256"}, set()),
     "ticket": ({"run", "index"}, set()),
     "record": ({"run", "uid", "index", "sha256", "outcome", "reason"}, {"invalidity"}),
     "replacement": ({"run", "uid", "index", "code", "why"}, {"by"}),
@@ -31,7 +32,7 @@ _KINDS: dict[str, tuple[set[str], set[str]]] = {
 }
 _PAGE = {"cohort", "uid", "at", "previousSha256", "entries", "schemaVersion"}
 _NUMBERS = {"number", "index"}
-AFTER_COMPLETE = ("correction", "release", "analysis")
+AFTER_COMPLETE = ("endorsement", "correction", "release", "analysis")
 _OBJECTS = {"counts", "found"}
 CHECKPOINT_EVERY = 256  # entries
 
@@ -62,7 +63,9 @@ class Ledger:
     lost: dict[str, Entry] = field(default_factory=dict)
     decisions: dict[str, Entry] = field(default_factory=dict)
     granted: dict[str, Entry] = field(default_factory=dict)  # by the run that takes the place
-    once: dict[str, Entry] = field(default_factory=dict)  # sealed, capabilities, cancelled, complete, release
+    once: dict[str, Entry] = field(
+        default_factory=dict
+    )  # sealed, capabilities, endorsement, cancelled, complete, release
     corrections: list[Entry] = field(default_factory=list)
     page_ends: list[int] = field(default_factory=list)  # the ledger's size after each page
 
@@ -94,6 +97,20 @@ def read(folder: Folder, plan: Plan | None) -> Ledger:
     if plan and "sealed" in made.once and made.once["sealed"]["sha256"] != plan.sha256:
         folder.findings.add("PREREG_CHANGED", PREREGISTRATION, "The ledger seals another preregistration.")
     return made
+
+
+def kept(made: Ledger, findings: Findings) -> None:
+    """Whether anything held the evidence in its store, as the store was found before the first run."""
+    entry = made.once.get("capabilities")
+    found = entry.said.get("found") if entry else None
+    if not isinstance(found, dict):
+        return
+    lock = found.get("objectLock")
+    if not found.get("retentionDays") and not (isinstance(lock, dict) and lock.get("days")):
+        findings.remark(
+            "Objects were under no retention: whoever administers the store could replace them, and only what was "
+            "kept elsewhere would show it."
+        )
 
 
 def _page(made: Ledger, folder: Folder, path: str, plan: Plan | None) -> None:
@@ -144,7 +161,7 @@ def _place(made: Ledger, entry: Entry, plan: Plan | None, findings: Findings) ->
     run = str(entry["run"])
     for says in _impossible(made, entry, run, plan):
         findings.add("LEDGER_ORDER", entry.path, f"Entry {entry.number}: {says}")
-    if entry.kind in ("sealed", "capabilities", "cancelled", "complete", "release"):
+    if entry.kind in ("sealed", "capabilities", "endorsement", "cancelled", "complete", "release"):
         if entry.kind in made.once:
             findings.add("LEDGER_INVALID", entry.path, f"Entry {entry.number}: is the second {entry.kind}.")
         made.once.setdefault(entry.kind, entry)

@@ -10,19 +10,19 @@ from fairtrial.audit import signatures
 from fairtrial.audit.documents import reading
 from fairtrial.audit.files import Listed
 from fairtrial.audit.folder import Folder
-from fairtrial.audit.ledger import Ledger
 from fairtrial.audit.preregistration import Plan
+from fairtrial.audit.times import Times
 
 PATH, ARCHIVES = "data/release.sigstore.json", "data/sealed/"
 JsonObject = dict[str, Any]
 
 
-def check(folder: Folder, listed: Listed, trusted: TrustList, plan: Plan, ledger: Ledger) -> None:
+def check(folder: Folder, listed: Listed, trusted: TrustList, plan: Plan, times: Times) -> None:
     """The release that the ledger names, and nothing that it does not. Archives' own bytes are checked with the lists.
 
     What was made before there was a release holds none of it, and is complete.
     """
-    named, findings = ledger.once.get("release"), folder.findings
+    named, findings = times.ledger.once.get("release"), folder.findings
     if named is None:
         for path in (one for one in (PATH, *folder.below(ARCHIVES)) if one in folder):
             findings.add("RELEASE_NOT_IN_LEDGER", path, "No entry of the ledger tells of a release.")
@@ -33,7 +33,7 @@ def check(folder: Folder, listed: Listed, trusted: TrustList, plan: Plan, ledger
         findings.add("RELEASE_NOT_IN_LEDGER", PATH, f"Entry {named.number} of the ledger names another release.")
     if named is None and PATH not in folder:
         return
-    said = signatures.statement(folder, trusted, PATH, trust.RELEASE, statement.RELEASE)
+    said = signatures.statement(folder, trusted, PATH, trust.RELEASE, statement.RELEASE, known=times.of(named))
     with reading(findings, PATH):
         for code, says in _differences(said, plan) if said is not None else ():
             findings.add(code, PATH, says)

@@ -11,17 +11,22 @@ from fairtrial.audit.files import SIGNATURE, SIGNED_TAGS, Listed
 from fairtrial.audit.flow import RUNS, path_of
 from fairtrial.audit.folder import Folder
 from fairtrial.audit.preregistration import PATH as PREREGISTRATION
+from fairtrial.audit.times import NOWHERE, Known, Times
 
 JsonObject = dict[str, Any]
-STUDY = "data/preregistration.study.sigstore.json"
+SEALED = "data/preregistration.sigstore.json"
 REPORT_FILE = "evaluation/report.json"
 _RESULTS = {"passed": "PASSED", "failed": "FAILED", "error": "WARNED"}  # it could not judge: neither of the two
 _REPORT = "evaluation/report.json"
 
 
-def package(folder: Folder, listed: Listed, trusted: TrustList, request: Any) -> JsonObject | None:
+def package(
+    folder: Folder, listed: Listed, trusted: TrustList, request: Any, known: Known = NOWHERE
+) -> JsonObject | None:
     """The predicate that the analysis signed over the package's lists."""
-    said = signatures.statement(folder, trusted, SIGNATURE, trust.PACKAGE, statement.PACKAGE, missing="SIG_MISSING")
+    said = signatures.statement(
+        folder, trusted, SIGNATURE, trust.PACKAGE, statement.PACKAGE, known=known, missing="SIG_MISSING"
+    )
     if said is None:
         return None
     signatures.covers(
@@ -34,30 +39,29 @@ def package(folder: Folder, listed: Listed, trusted: TrustList, request: Any) ->
     return said.predicate
 
 
-def preregistration(folder: Folder, listed: Listed, trusted: TrustList) -> None:
-    """The operator's statement about the preregistration, and the study owner's where there is one."""
-    subject = [("preregistration.json", listed.payload.get(PREREGISTRATION, ""))]
-    for path, roles, missing in (
-        ("data/preregistration.sigstore.json", trust.PREREGISTRATION, "SIG_MISSING"),
-        (STUDY, trust.STUDY_SIGNATURE, ""),
-    ):
-        said = signatures.statement(folder, trusted, path, roles, statement.PREREGISTRATION, missing=missing)
-        signatures.covers(folder, path, said, subject)
-    if STUDY not in folder:
-        folder.findings.remark("No study owner signed the preregistration: its operator alone vouches for it.")
+def preregistration(folder: Folder, listed: Listed, trusted: TrustList, times: Times) -> None:
+    """The operator's statement about the preregistration."""
+    known, roles = times.of_preregistration(), trust.PREREGISTRATION
+    said = signatures.statement(
+        folder, trusted, SEALED, roles, statement.PREREGISTRATION, known=known, missing="SIG_MISSING"
+    )
+    signatures.covers(folder, SEALED, said, [("preregistration.json", listed.payload.get(PREREGISTRATION, ""))])
 
 
-def runs(folder: Folder, listed: Listed, trusted: TrustList, records: Mapping[str, JsonObject]) -> None:
+def runs(folder: Folder, listed: Listed, trusted: TrustList, records: Mapping[str, JsonObject], times: Times) -> None:
     """The operator's statement about each record, and the evaluator's about what it judged."""
     for run, record in records.items():
+        known = times.of(times.ledger.records.get(run))
         with reading(folder.findings, path_of(run)):
-            _record(folder, listed, trusted, run, record)
-            _evaluation(folder, trusted, run, record)
+            _record(folder, listed, trusted, run, record, known)
+            _evaluation(folder, trusted, run, record, known)
 
 
-def _record(folder: Folder, listed: Listed, trusted: TrustList, run: str, record: JsonObject) -> None:
+def _record(folder: Folder, listed: Listed, trusted: TrustList, run: str, record: JsonObject, known: Known) -> None:
     path = f"{RUNS}{run}/record.sigstore.json"
-    said = signatures.statement(folder, trusted, path, trust.RECORD, statement.PROVENANCE, missing="SIG_MISSING")
+    said = signatures.statement(
+        folder, trusted, path, trust.RECORD, statement.PROVENANCE, known=known, missing="SIG_MISSING"
+    )
     if said is None:
         return
     artifacts = {one["sha256"] for one in record["artifacts"]}
@@ -98,11 +102,13 @@ def _same(folder: Folder, path: str, said: JsonObject, wanted: JsonObject) -> No
             folder.findings.add("STATEMENT_MISMATCH", path, f"Its {key} is {said.get(key)}; the record has {value}.")
 
 
-def _evaluation(folder: Folder, trusted: TrustList, run: str, record: JsonObject) -> None:
+def _evaluation(folder: Folder, trusted: TrustList, run: str, record: JsonObject, known: Known) -> None:
     path, evaluation = f"{RUNS}{run}/evaluation.sigstore.json", record["evaluation"]
     verdict = evaluation["verdict"].get("value")
     missing = "EVAL_MISSING" if verdict else ""
-    said = signatures.statement(folder, trusted, path, trust.EVALUATION, statement.TEST_RESULT, missing=missing)
+    said = signatures.statement(
+        folder, trusted, path, trust.EVALUATION, statement.TEST_RESULT, known=known, missing=missing
+    )
     if said is None:
         return
     artifacts = {one["name"]: one["sha256"] for one in record["artifacts"]}

@@ -55,6 +55,28 @@ def trust(
 
 
 @app.command()
+def limit(
+    file: Annotated[Path, typer.Argument(metavar="TRUST.json", help="A trust list; it stays as it is.")],
+    key: Annotated[str, typer.Argument(metavar="KEY-ID", help="The key, or how its id begins.")],
+    to: Annotated[Path, typer.Option(metavar="FILE", help="The new trust list.")],
+    valid_from: Annotated[
+        str, typer.Option(metavar="TIME", help="What it signed before counts nothing: 2026-01-31T12:00:00Z.")
+    ] = "",
+    revoked_from: Annotated[
+        str, typer.Option(metavar="TIME", help="What it signed since counts nothing, such as after it was stolen.")
+    ] = "",
+) -> None:
+    """Say from when on, or until when, a key is to be trusted.
+
+    What was signed before a revocation counts only if something else shows that it is older: the ledger, and for the
+    operator's own key a time-stamp. Publish the new list as the first one.
+    """
+    from fairtrial.cli.keyring import limited
+
+    typer.echo(limited(file, key, to, valid_from, revoked_from))
+
+
+@app.command()
 def show(
     what: Annotated[
         str, typer.Argument(metavar="FILE|URI", help="A trust list, a key as PEM, or the URI of a signing key.")

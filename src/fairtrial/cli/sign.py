@@ -9,6 +9,7 @@ from fairtrial.attest import trust
 from fairtrial.cli.book import LIMIT, book_of
 from fairtrial.cli.records import NotAsRecorded
 from fairtrial.cohort import preregistration
+from fairtrial.cohort.ledger import Ledger
 from fairtrial.errors import InvalidInput
 from fairtrial.evidence import layout, statements
 from fairtrial.evidence.layout import CohortLayout
@@ -19,8 +20,18 @@ from fairtrial.signing import keys, storing
 def run(name: str, key: str, pin: str, namespace: str, context: str | None, *, dry_run: bool) -> Iterator[str]:
     """Sign the preregistration of a sealed cohort; tells what is signed before it is."""
     book = book_of(name, namespace, context)
+    in_time(name, book.ledger())
     uri = key if ":" in key else f"file:{Path(key).resolve()}"
     yield from sign(book.store, book.keys, book.preregistration_sha256, "" if dry_run else uri, pin)
+
+
+def in_time(name: str, ledger: Ledger) -> None:
+    """Refuse what every verifier would find late: who signs after a run was admitted may have seen what came of it."""
+    if ledger.tickets:
+        raise InvalidInput(
+            f"BenchmarkCohort {name}: runs were admitted already; a signature now would be found to be late.",
+            next_move="Seal the next cohort with spec.suspend true, sign it, and resume it.",
+        )
 
 
 def sign(store: ObjectStore, where: CohortLayout, sha256: str, key: str, pin: str = "") -> Iterator[str]:

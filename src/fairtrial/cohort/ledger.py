@@ -18,10 +18,10 @@ from fairtrial.attest.merkle import Tree
 from fairtrial.errors import InvalidInput
 
 Kind = Literal[
-    "sealed", "capabilities", "ticket", "record", "replacement", "lost", "cancelled", "complete", "correction",
-    "release", "analysis",
+    "sealed", "capabilities", "endorsement", "ticket", "record", "replacement", "lost", "cancelled", "complete",
+    "correction", "release", "analysis",
 ]  # fmt: skip
-AFTER_COMPLETE = ("correction", "release", "analysis")  # nothing else may follow a cohort's end
+AFTER_COMPLETE = ("endorsement", "correction", "release", "analysis")  # nothing else may follow a cohort's end
 CHECKPOINT_EVERY = 256  # entries
 
 
@@ -34,9 +34,7 @@ class LedgerEntry:
     run: str = ""  # ticket, record, replacement, lost: the run that it is about
     uid: str = ""  # record, replacement, lost: its UID
     index: int = 0  # its place in the schedule
-    sha256: str = (
-        ""  # sealed, capabilities, record, correction, release: of that document; analysis: the package's digest
-    )
+    sha256: str = ""  # of the document that the kind is about; endorsement: of the signature; analysis: the package's
     outcome: str = ""  # record: how the run ended; analysis: the verdict
     invalidity: str = ""
     reason: str = ""  # record: the finer reason; cancelled: why
@@ -87,6 +85,7 @@ class Ledger:
     replaces: dict[str, LedgerEntry] = field(default_factory=dict)  # the allowed decisions by the run that follows
     open: dict[str, LedgerEntry] = field(default_factory=dict)  # tickets of runs that did not end yet, in order
     capabilities: LedgerEntry | None = None
+    endorsement: LedgerEntry | None = None  # the study owner's signature on the preregistration
     release: LedgerEntry | None = None  # of the hidden archives
     corrections: list[LedgerEntry] = field(default_factory=list)
     analyses: list[LedgerEntry] = field(default_factory=list)
@@ -132,7 +131,7 @@ class Ledger:
         if entry.kind == "correction":
             self.corrections.append(entry)
             return
-        if entry.kind in ("sealed", "capabilities", "complete", "cancelled", "release"):
+        if entry.kind in ("sealed", "capabilities", "endorsement", "complete", "cancelled", "release"):
             if getattr(self, entry.kind) is not None:
                 raise InvalidInput(f"{name}: holds a second {entry.kind}.")
             setattr(self, entry.kind, entry)

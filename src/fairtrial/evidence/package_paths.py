@@ -20,6 +20,7 @@ TAG_FILES = (*SUBJECTS, TAG_MANIFEST, STATEMENT)
 """The files outside `data/`; the time-stamp is there only if an authority was asked."""
 REPORT, REQUEST, TRUST, WITHHELD = "analysis/report.json", "analysis/request.json", "trust.json", "withheld.json"
 COMMITMENTS, CRATE, RELEASE = "commitments.json", "ro-crate-metadata.json", "release.sigstore.json"
+STUDY_SIGNATURE = "preregistration.study.sigstore.json"
 
 _OF_COHORT = ("ledger", "checkpoints", "corrections", "construction.json", "runtime.json")
 _PREREGISTRATION = "preregistration."

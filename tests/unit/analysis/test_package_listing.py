@@ -12,6 +12,7 @@ from fairtrial_analysis.package.listing import File, Listing, Packed
 from fairtrial_analysis.package.noting import Noting
 from fairtrial_analysis.package.runs import Recorded, files_of, recorded
 
+from fairtrial.cohort.ledger import LedgerEntry
 from fairtrial.documents import dump
 from fairtrial.evidence.layout import sha256
 from fairtrial.evidence.memory import MemoryStore
@@ -29,9 +30,9 @@ def made() -> Stored:
 
 def gathered(made: Stored, **options: Any) -> Gathered:
     """What is listed after the analysis has read it."""
-    example = made.example
-    noting = Noting(example.source(example.size), example.cohort.metadata.name, example.cohort.metadata.uid)
-    plan = load(noting, example.size).plan
+    example, size = made.example, made.ledger.size
+    noting = Noting(example.source(size), example.cohort.metadata.name, example.cohort.metadata.uid)
+    plan = load(noting, size).plan
     shelf = Shelf(made.store, noting.keys(example.layout, example.cohort.metadata.namespace))
     return gather(noting, shelf, plan.document, **options)
 
@@ -63,19 +64,36 @@ def test_every_object_of_the_cohort_is_listed_with_the_bytes_that_lie_there(made
         assert (file.size, file.sha256) == (len(data), sha256(data)), file.path
 
 
-def test_time_stamps_and_the_study_owners_signature_come_along_where_there_are_any() -> None:
+def test_a_study_owners_signature_comes_along_if_the_ledger_tells_of_it() -> None:
+    made = stored_cohort.make(tasks=1)
+    here = made.example.layout.cohort(*made.example.address)
+    before = {file.path for file in gathered(made).listing}
+    made.store.put(here.study_signature(), b"signed")
+    assert {file.path for file in gathered(made).listing} == before, "nothing says when it was made"
+    stored_cohort.tell(made, made.store, LedgerEntry("endorsement", sha256=sha256(b"signed")))
+
+    more = {file.path for file in gathered(made).listing} - before
+
+    assert "preregistration.study.sigstore.json" in more
+    other = stored_cohort.make(tasks=1)
+    other.store.put(here.study_signature(), b"exchanged")
+    stored_cohort.tell(other, other.store, LedgerEntry("endorsement", sha256=sha256(b"signed")))
+    with pytest.raises(PackageRefused, match="study owner's signature"):
+        gathered(other)
+
+
+def test_time_stamps_come_along_where_there_are_any() -> None:
     made = stored_cohort.make(tasks=1)
     before = {file.path for file in gathered(made).listing}
     here = made.example.layout.cohort(*made.example.address)
     made.store.put(here.preregistration_timestamp(), b"stamped")
-    made.store.put(here.study_signature(), b"signed")
     for size in made.ledger.checkpoints:
         made.store.put(here.checkpoint_timestamp(size), b"stamped")
 
     more = {file.path for file in gathered(made).listing} - before
 
     stamps = {f"checkpoints/{size:08d}.note.tsr" for size in made.ledger.checkpoints}
-    assert more == {"preregistration.tsr", "preregistration.study.sigstore.json"} | stamps
+    assert more == {"preregistration.tsr"} | stamps
 
 
 def test_no_artifact_is_read_but_the_list_of_calls(made: Stored, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -610,6 +610,70 @@ def _() -> Files:
     return report_with(change)
 
 
+# --- 55: the study owner's signature ----------------------------------------------------------------------------------
+OWNERS = "preregistration.study.sigstore.json"
+
+
+def endorsed(
+    role: str = "studyOwner", page: int = 1, change: Callable[[Statement], Statement] = lambda said: said
+) -> World:
+    """A world whose preregistration somebody signed, told by a page of its own: the first after the seal, or later."""
+    world = base()
+    said = statements.preregistration(dump(world.preregistration), world.preregistration)
+    data = world.blobs[OWNERS] = sign.statement(change(said), world.keys.get(role) or key_of(role))
+    world.pages.insert(page, (world.pages[page - 1][0], [{"kind": "endorsement", "sha256": sha(data)}]))
+    return world
+
+
+@case("55 signed by the study owner before the first run was admitted")
+def _() -> Files:
+    return packaged(endorsed())
+
+
+@case("55b signed after a run was admitted", "ENDORSEMENT_LATE")
+def _() -> Files:
+    return packaged(endorsed(page=2))
+
+
+@case("55c signed when all was over", "ENDORSEMENT_LATE")
+def _() -> Files:
+    return packaged(endorsed(page=len(base().pages)))
+
+
+@case("55d a signature that is added to a package", "ENDORSEMENT_NOT_IN_LEDGER")
+def _() -> Files:
+    return relisted(good() | {f"data/{OWNERS}": endorsed().blobs[OWNERS]})
+
+
+@case("55e signed by the operator as the study owner", "SIG_WRONG_ROLE")
+def _() -> Files:
+    return packaged(endorsed("operator"))
+
+
+@case("55f signed by somebody whom nobody knows", "SIG_UNTRUSTED_KEY")
+def _() -> Files:
+    return packaged(endorsed("stranger"))
+
+
+@case("55g a signature on another preregistration", "SUBJECT_MISMATCH")
+def _() -> Files:
+    other = Statement.of([("preregistration.json", sha(b"another"))], "", {}).subjects
+    return packaged(endorsed(change=lambda said: replace(said, subjects=other)))
+
+
+@case("55h a late signature in the place of the one that was told in time", "ENDORSEMENT_NOT_IN_LEDGER")
+def _() -> Files:
+    later = endorsed(change=lambda said: replace(said, predicate=said.predicate | {"runs": 21})).blobs[OWNERS]
+    return relisted(packaged(endorsed()) | {f"data/{OWNERS}": later})
+
+
+@case("55i the signature removed that the ledger tells of", "LEDGER_SUBJECT_MISSING")
+def _() -> Files:
+    world = endorsed()
+    del world.blobs[OWNERS]
+    return packaged(world)
+
+
 # --- 38 to 42: files and names ----------------------------------------------------------------------------------------
 @case("38 a file added to data", "FILE_UNLISTED")
 def _() -> Files:

@@ -11,6 +11,8 @@ import pytest
 
 from fairtrial.audit import telling
 from fairtrial.audit.__main__ import main
+from fairtrial.audit.findings import Findings
+from fairtrial.audit.ledger import Entry, Ledger, kept
 from fairtrial.audit.numbers import compare
 from fairtrial.audit.numbers.expect import ANY, problems
 from fairtrial.audit.verify import Result, verify
@@ -50,6 +52,24 @@ def test_what_was_not_shown_is_said(package: Path):
 
     for word in ("study owner", "hidden parts", "checkpoint from elsewhere", "time-stamp authority"):
         assert word in remarks
+
+
+@pytest.mark.parametrize(
+    ("found", "held"),
+    [
+        ({"objectLock": None, "retentionDays": 0}, False),
+        ({"objectLock": {"mode": "", "days": 0}, "retentionDays": 0}, False),
+        ({"objectLock": {"mode": "COMPLIANCE", "days": 7}, "retentionDays": 0}, True),
+        ({"objectLock": {"mode": "", "days": 0}, "retentionDays": 1}, True),
+    ],
+)
+def test_a_store_that_held_nothing_is_told(found: dict[str, Any], held: bool):
+    entry = Entry("capabilities", 2, "", "", {"found": found})
+    findings = Findings()
+
+    kept(Ledger(once={"capabilities": entry}), findings)
+
+    assert (findings.remarks == []) is held
 
 
 def test_the_builder_makes_what_the_real_ledger_makes():

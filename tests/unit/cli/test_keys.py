@@ -11,8 +11,9 @@ from fairtrial.attest import dsse, trust
 from fairtrial.attest.trust import TrustedKey, TrustList
 from fairtrial.cli.app import app
 from fairtrial.cli.records import NotAsRecorded
-from fairtrial.cli.sign import sign
+from fairtrial.cli.sign import in_time, sign
 from fairtrial.cohort import preregistration
+from fairtrial.cohort.ledger import Ledger, LedgerEntry
 from fairtrial.errors import FairtrialError, InvalidInput
 from fairtrial.evidence import statements
 from fairtrial.evidence.layout import Layout, sha256
@@ -65,6 +66,29 @@ def test_no_key_and_no_list_is_overwritten(tmp_path: Path) -> None:
 
     assert (tmp_path / "operator.key.pem").read_bytes() == before
     assert (tmp_path / "trust.json").read_text() == "mine"
+
+
+def test_a_key_is_limited_in_time_in_a_list_of_its_own(tmp_path: Path) -> None:
+    made = fairtrial("keys", "new", "--role", "operator", "--role", "studyOwner", "--to", tmp_path)
+    key = made.output.split()[1]
+    pairs = [f"{role}={tmp_path / f'{role}.pub.pem'}" for role in ("operator", "studyOwner")]
+    fairtrial("keys", "trust", *pairs, "--to", tmp_path / "old.json")
+    old, new = tmp_path / "old.json", tmp_path / "new.json"
+
+    fairtrial("keys", "limit", old, key[:12], "--revoked-from", "2026-01-31T12:00:00Z", "--to", new)
+
+    owner, operator = fairtrial("keys", "show", new).output.splitlines()
+    assert operator == f"operator  {key}  Ed25519  revoked from 2026-01-31T12:00:00Z"
+    assert "revoked" not in owner
+    assert "revoked" not in fairtrial("keys", "show", old).output
+    for arguments, why in (
+        ([old, key, "--to", tmp_path / "x"], "No time was given"),
+        ([old, "", "--valid-from", "2026-01-31T12:00:00Z", "--to", tmp_path / "x"], "2 keys begin with"),
+        ([old, "zz", "--valid-from", "2026-01-31T12:00:00Z", "--to", tmp_path / "x"], "0 keys begin with"),
+        ([old, key, "--valid-from", "yesterday", "--to", tmp_path / "x"], "not of the form 2026-01-31T12:00:00Z"),
+        ([old, key, "--valid-from", "2026-01-31T12:00:00Z", "--to", new], "exists already"),
+    ):
+        assert why in refused("keys", "limit", *arguments)
 
 
 def test_one_role_that_exists_keeps_all_from_being_made(tmp_path: Path) -> None:
@@ -139,6 +163,15 @@ def test_a_dry_run_signs_nothing() -> None:
 
     assert len(list(sign(store, WHERE, sha256(DATA), ""))) == 5
     assert list(store.objects) == [WHERE.preregistration()]
+
+
+def test_after_a_run_was_admitted_nobody_signs() -> None:
+    ledger = Ledger("cohort-1", "uid")
+    in_time("cohort-1", ledger)
+    ledger.tickets["cohort-1-00001"] = LedgerEntry("ticket", run="cohort-1-00001", index=1)
+
+    with pytest.raises(InvalidInput, match=r"would be found to be late.*spec\.suspend true"):
+        in_time("cohort-1", ledger)
 
 
 def test_what_is_not_what_the_status_names_or_contradicts_itself_is_not_signed(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from fairtrial_operator.cohorts.seen import (
 )
 from fairtrial_operator.seen import Stored
 
-from fairtrial import names
+from fairtrial import documents, names
 from fairtrial.api import BenchmarkCohort, Cancel, find_condition
 from fairtrial.cohort import ledger as ledgers
 from fairtrial.cohort import preregistration
@@ -464,6 +464,44 @@ def test_suspension_creates_nothing_and_resumption_goes_on() -> None:
     life.change(suspend=False)
     life.rest()
     assert len(life.created) == 4
+
+
+ENDORSED = ledgers.LedgerEntry("endorsement", sha256="5" * 64)
+
+
+def test_a_study_owner_may_sign_while_a_sealed_cohort_is_suspended() -> None:
+    life = Life.of(suspend=True)
+    life.rest()
+    assert [entry.kind for entry in entries_of(life)] == ["sealed", "capabilities"]
+
+    life.rest(endorsed=ENDORSED)
+    life.change(suspend=False)
+    life.rest(endorsed=ENDORSED)
+
+    kinds = [entry.kind for entry in entries_of(life)]
+    assert kinds[:4] == ["sealed", "capabilities", "endorsement", "ticket"]
+    assert kinds.count("endorsement") == 1
+
+
+def test_a_signature_that_is_found_with_the_first_tickets_stands_before_them() -> None:
+    life = Life.of()
+
+    life.rest(endorsed=ENDORSED)
+
+    assert [entry.kind for entry in entries_of(life)][:4] == ["sealed", "capabilities", "endorsement", "ticket"]
+
+
+def test_a_signature_that_comes_later_waits_for_the_end() -> None:
+    life = Life.of()
+    life.rest()
+
+    life.rest(endorsed=ENDORSED)
+
+    assert life.ledger.endorsement is None
+
+
+def entries_of(life: Life) -> list[ledgers.LedgerEntry]:
+    return [entry for data in life.pages for entry in documents.load(ledgers.LedgerPage, data, name="page").entries]
 
 
 def test_a_cohort_of_lower_priority_waits_its_turn_and_says_so() -> None:

@@ -76,8 +76,8 @@ def live(body: Any, uid: str = "u") -> Any:
 
 
 class World:
-    def __init__(self, signatory: Signatory | None = None) -> None:
-        self.store, self.kube = MemoryStore(), FakeKube()
+    def __init__(self, signatory: Signatory | None = None, store: Any = None) -> None:
+        self.store, self.kube = store or MemoryStore(), FakeKube()
         self.state = State(WorkQueue(clock=lambda: 0.0, rng=random.Random(1)), signs=signatory is not None)
         settings: Any = SimpleNamespace(selects=lambda _: True, gateway_namespace="")
         kube: Any = self.kube
@@ -470,6 +470,24 @@ def test_corrections_that_the_ledger_has_not_heard_of_are_found_by_their_numbers
 
     assert [one.sha256 for one in found] == [hashlib.sha256(data).hexdigest() for data in (b"not even JSON", b"{}")]
     assert {one.run for one in found} == {""}
+
+
+def test_a_study_owners_signature_is_looked_for_until_a_run_is_admitted() -> None:
+    world, cohort = World(), sealed()
+    key, entry = world.observer.keys_of(cohort).study_signature(), LedgerEntry("endorsement", sha256=SHA_OF_SIGNED)
+    world.book(cohort, LedgerEntry("sealed", sha256=SHA256))
+    assert world.observe(cohort).endorsed is None
+    world.store.put(key, b"signed")
+
+    assert world.observe(cohort).endorsed == entry
+
+    world.apply(cohort, Append([TICKET]))
+    assert [one.kind for one in world.observer._later(cohort, world.state.books[COHORT_UID].ledger)] == ["endorsement"]
+    world.apply(cohort, Append([LedgerEntry("endorsement", sha256=SHA_OF_SIGNED)]))
+    assert world.observer._later(cohort, world.state.books[COHORT_UID].ledger) == []
+
+
+SHA_OF_SIGNED = hashlib.sha256(b"signed").hexdigest()
 
 
 def test_a_release_is_found_until_the_ledger_knows_of_one() -> None:

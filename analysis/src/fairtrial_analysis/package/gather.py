@@ -25,7 +25,7 @@ from fairtrial_analysis.package.runs import (
 
 READERS = 16
 DOCUMENT_MAX = 64 * 1024 * 1024
-SIGNATURES = ("preregistration.sigstore.json", "preregistration.study.sigstore.json", "preregistration.tsr")
+SIGNATURES = ("preregistration.sigstore.json", "preregistration.tsr")
 SHOWN = 5
 
 
@@ -90,7 +90,8 @@ def gather(noting: Noting, shelf: Shelf, preregistration: dict[str, Any], *, wit
             f"A provider's credential was found, or not looked for, in files of {len(flagged)} runs: {_some(flagged)}.",
             next_move="Renew the credential, set analysis.withhold in the chart's values, and analyse again.",
         )
-    listing.add(*files.values(), *_archives(shelf, preregistration), *_released(shelf, noting, preregistration))
+    listing.add(*files.values(), *_archives(shelf, preregistration))
+    listing.add(*_endorsed(shelf, noting), *_released(shelf, noting, preregistration))
     return Gathered(listing, tuple(sorted(withheld)))
 
 
@@ -125,6 +126,20 @@ def _archives(shelf: Shelf, preregistration: dict[str, Any]) -> Iterator[File]:
                 next_move="Push that version of the task again: fairtrial task push.",
             )
         yield File(path, size, digest)
+
+
+def _endorsed(shelf: Shelf, noting: Noting) -> Iterator[File]:
+    """The study owner's signature, if the ledger, as far as it was read, tells of one: no other has a time."""
+    named = noting.ledger.endorsement
+    if named is None:
+        return
+    said = shelf.read(paths.STUDY_SIGNATURE)
+    if said is None or (made := File.of(paths.STUDY_SIGNATURE, said)).sha256 != named.sha256:
+        raise PackageRefused(
+            f"The study owner's signature {named.sha256} that the ledger names is not in the store.",
+            next_move="Restore that object from a copy: no other can take its place.",
+        )
+    yield made
 
 
 def _released(shelf: Shelf, noting: Noting, preregistration: dict[str, Any]) -> Iterator[File]:

@@ -24,6 +24,7 @@ class Book:
     refused: Trouble | None = None  # why runs could not be created when that was last tried
     fresh: set[str] = field(default_factory=set)  # tickets whose run is known not to exist yet
     evidence: dict[str, Evidence] = field(default_factory=dict)
+    endorsed: LedgerEntry | None = None  # the study owner's signature, where no run was admitted when it was found
     blocks: Blocks | None = None
     records: dict[str, LedgerEntry] = field(default_factory=dict)
     priority: int = 0

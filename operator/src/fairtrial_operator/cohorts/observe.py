@@ -92,6 +92,8 @@ class CohortObserver:
         self._state.books[uid] = book
         if book.trouble is None:
             book.trouble = await self._trouble(self._read(cohort, book))
+        if book.trouble is None and book.ledger is not None and not book.ledger.tickets:
+            book.trouble = await self._trouble(self._look_for_endorsement(cohort, book, book.ledger))
         ledger = None if book.trouble is not None else book.ledger
         due = self._due_after(cohort, book)
         return CohortSeen(
@@ -105,6 +107,7 @@ class CohortObserver:
             records=book.records,
             blocks=book.blocks,
             absent=frozenset(book.fresh),
+            endorsed=book.endorsed,
             refused=notes.refused,
             refused_last=book.refused,
             outranked=self._outranked(uid, book),
@@ -145,7 +148,22 @@ class CohortObserver:
 
     def _later(self, cohort: BenchmarkCohort, ledger: Ledger) -> list[LedgerEntry]:
         """What people made since the ledger last heard of them, whatever it is: analysis and verifier judge it."""
-        return [*self._corrections(cohort, ledger), *self._release(cohort, ledger)]
+        return [
+            *self._endorsement(cohort, ledger),
+            *self._corrections(cohort, ledger),
+            *self._release(cohort, ledger),
+        ]
+
+    async def _look_for_endorsement(self, cohort: BenchmarkCohort, book: Book, ledger: Ledger) -> None:
+        found = await asyncio.to_thread(lambda: list(self._endorsement(cohort, ledger)))
+        book.endorsed = found[0] if found else None
+
+    def _endorsement(self, cohort: BenchmarkCohort, ledger: Ledger) -> Iterator[LedgerEntry]:
+        if ledger.endorsement is not None:
+            return
+        with contextlib.suppress(NotStored):
+            data = self._store.get(self.keys_of(cohort).study_signature(), limit=PAGE_LIMIT)
+            yield LedgerEntry("endorsement", sha256=sha256(data))
 
     def _release(self, cohort: BenchmarkCohort, ledger: Ledger) -> Iterator[LedgerEntry]:
         if ledger.release is not None:

@@ -33,6 +33,8 @@ def owed(cohort: BenchmarkCohort, seen: CohortSeen, now: datetime) -> list[Ledge
         made += [seen.capabilities] if seen.capabilities is not None else []
     if cohort.spec.cancel is not None and ledger.cancelled is None:
         made.append(LedgerEntry("cancelled", reason=cohort.spec.cancel.reason))
+    if seen.endorsed is not None and ledger.endorsement is None and not ledger.tickets:
+        made.append(seen.endorsed)  # before the first ticket: a signature that comes later stands later
     ends = list(_ends(seen, ledger))
     decisions = list(_decisions(cohort, seen, ends))
     return [*made, *ends, *decisions, *_tickets(cohort, seen, ends, decisions, now)]

@@ -56,7 +56,8 @@ class CohortSeen:
     analysis: AnalysisSettings | None = None  # None where this installation analyses nothing
     job: Object | None = None  # that analyses a complete cohort, as its status names it
     job_pods: Sequence[Object] = ()
-    later: Sequence[LedgerEntry] = ()  # what people made since: corrections and a release that the ledger has not
+    endorsed: LedgerEntry | None = None  # the study owner's signature, while no run was admitted
+    later: Sequence[LedgerEntry] = ()  # what people made since: a signature, corrections, a release, not in the ledger
     status_due: bool = True  # whether counts alone are worth a write now
     status_due_after: float = 0.0
     batch: int = 32
