@@ -1,6 +1,7 @@
 """The agent's side of a call: the answer's bytes on their way to it, until it is gone."""
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable
 
 from aiohttp import web
@@ -10,6 +11,7 @@ from fairtrial.wires.headers import end_to_end
 from fairtrial_gateway.models.failures import Cut
 from fairtrial_gateway.models.upstream import Answer, text
 
+AT_ONCE = 32 * 1024  # bytes that a transport which holds none takes without a wait
 EXACT = web.RequestKey("exact", frozenset)  # names of the headers that the provider sent
 _DEFAULTS = ("Content-Type", "Date", "Server")
 
@@ -58,12 +60,12 @@ class Client:
             return
         response = self._response
         assert response is not None
-        await self._unless_gone(lambda: response.write(chunk))
+        await self._unless_gone(lambda: response.write(chunk), len(chunk))
 
     async def end(self) -> None:
         """The answer is whole."""
         if self._response is not None:
-            await self._unless_gone(self._response.write_eof)
+            await self._unless_gone(self._response.write_eof, 0 if not self._whole else None)
 
     async def dismiss(self, answer: web.Response) -> None:
         """Answer in the gateway's own words, or cut what has begun; from here on the agent counts as gone."""
@@ -80,11 +82,14 @@ class Client:
         if self.request.transport:
             self.request.transport.close()
 
-    async def _unless_gone(self, sending: Callable[[], Awaitable[object]]) -> None:
+    async def _unless_gone(self, sending: Callable[[], Awaitable[object]], size: int | None = None) -> None:
+        """Send, for as long as allowed; what is known to be of a small `size` need not be watched."""
         if self.gone:
             return
+        transport = self.request.transport
+        small = size is not None and size <= AT_ONCE and transport and not transport.get_write_buffer_size()
         try:
-            async with asyncio.timeout(self._stalled):
+            async with contextlib.nullcontext() if small else asyncio.timeout(self._stalled):
                 await sending()
         except TimeoutError:
             self._gone = True

@@ -4,7 +4,6 @@ What the agent gets is what the provider sent. What the gateway itself decides i
 wire has for errors, and is recorded like any other call.
 """
 
-import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator
@@ -84,7 +83,7 @@ class Proxy:
                 call = forwarded(live, party.provider, body)
                 ledger.spent[live.recording.started.exchange] = Spent(step=party.step_name)
                 live.forward()
-                sending = asyncio.create_task(self._upstream.send(call))
+                sending = self._upstream.send(call)
                 answer = await relay.first_byte(sending)
                 del body, call, sending
                 await held.aclose()

@@ -6,6 +6,7 @@ When the agent goes away the answer is read on for a while, because its last eve
 
 import asyncio
 import contextlib
+from collections.abc import Awaitable
 from typing import TypeVar
 
 from fairtrial_gateway.models.client import Client
@@ -25,20 +26,29 @@ class Relay:
     def __init__(self, settings: ModelSettings, live: Live, client: Client) -> None:
         self._settings, self._live, self._client = settings, live, client
         self._gone_at: float | None = None
+        self._looking: asyncio.TimerHandle | None = None
         self._drained = 0
 
-    async def first_byte(self, sending: "asyncio.Task[T]") -> T:
+    async def first_byte(self, sending: Awaitable[T]) -> T:
         """Wait for the answer to begin; for a while longer even if the agent is gone."""
+        limit = asyncio.timeout(None)
         try:
-            while True:
-                done, _ = await asyncio.wait({sending}, timeout=LOOK_SECONDS)
-                if done:
-                    return sending.result()
-                self._look()
-                if self._time_left() <= 0:
-                    raise AgentGone("The agent went away, and no answer had begun in time.")
+            async with limit:
+                self._look_while(limit)
+                return await sending
+        except TimeoutError as error:
+            raise AgentGone("The agent went away, and no answer had begun in time.") from error
         finally:
-            sending.cancel()
+            if self._looking:
+                self._looking.cancel()
+
+    def _look_while(self, limit: asyncio.Timeout) -> None:
+        """Look now and then whether the agent is gone: from then on there is a limit."""
+        self._look()
+        if self._gone_at is not None:
+            limit.reschedule(self._gone_at + self._settings.drain_seconds)
+        else:
+            self._looking = asyncio.get_running_loop().call_later(LOOK_SECONDS, self._look_while, limit)
 
     async def answer(self, answer: Answer) -> None:
         """Pass on the whole answer. Ends by an exception where it does not come to its end."""

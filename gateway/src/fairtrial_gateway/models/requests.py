@@ -1,6 +1,7 @@
 """Reading a call's request, and what is refused before it is forwarded. The words are for the agent's author."""
 
 import asyncio
+import contextlib
 
 import aiohttp
 from aiohttp import web
@@ -19,8 +20,9 @@ async def body(live: Live, settings: ModelSettings) -> bytes:
     """The whole body, journalled as it comes; nothing is forwarded before it is there and read."""
     parts: list[bytes] = []
     try:
-        async with asyncio.timeout(settings.request_seconds):
-            content, whole = live.request.content, False
+        content, whole = live.request.content, False
+        there = content.is_eof()  # nothing is waited for
+        async with contextlib.nullcontext() if there else asyncio.timeout(settings.request_seconds):
             while not whole and (chunk := await content.readany()):
                 live.request_bytes += len(chunk)
                 if live.request_bytes > settings.max_request_bytes:

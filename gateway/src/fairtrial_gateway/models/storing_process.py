@@ -4,6 +4,7 @@ It ends with its standard input. Signals that end a gateway are left to it: what
 """
 
 import base64
+import contextlib
 import json
 import logging
 import os
@@ -32,6 +33,8 @@ def main() -> int:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)
     os.nice(NICE)
+    with contextlib.suppress(OSError):  # where a sandbox forbids it
+        os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))  # work that comes does not interrupt what serves
     settings = S3Settings.from_env()
     storing = Storing(S3Store(settings), Layout(settings.prefix))
     large, small = ThreadPoolExecutor(int(sys.argv[1])), ThreadPoolExecutor(1)

@@ -4,7 +4,6 @@ A task names them, an administrator says where they are. Calls are recorded like
 count no tokens; the agent's key is taken out and nothing is put in its place.
 """
 
-import asyncio
 import contextlib
 import json
 import re
@@ -97,7 +96,7 @@ class ToolCalls:
             if client.gone:
                 raise AgentGone("The agent went away before its call was forwarded.")
             live.forward()
-            sending = asyncio.create_task(self._upstream.send(_call(live, server, body)))
+            sending = self._upstream.send(_call(live, server, body))
             answer = await relay.first_byte(sending)
             del body, sending
             await held.aclose()
