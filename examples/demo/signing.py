@@ -12,7 +12,9 @@ from fairtrial.signing import keys
 
 EVIDENCE = Path(__file__).parents[2] / "evidence"  # ignored by git
 TRUST = EVIDENCE / "trust.json"
-ROLES = ("operator", "evaluator", "analysis")
+ROLES = ("operator", "evaluator", "analysis")  # each with a Secret of its own
+STUDY_OWNER = "studyOwner"  # a person, whose key is in no cluster
+TRUSTED = (*ROLES, STUDY_OWNER)
 
 
 def ensure(folder: Path | None = None) -> Path:
@@ -20,10 +22,10 @@ def ensure(folder: Path | None = None) -> Path:
     folder = folder or EVIDENCE
     held = folder / "keys"
     held.mkdir(parents=True, exist_ok=True, mode=0o700)
-    for role in ROLES:
+    for role in TRUSTED:
         if not key_file(role, folder).exists():
             keys.new(key_file(role, folder))
-    public = {role: keys.load(f"file:{key_file(role, folder)}", development=True).public for role in ROLES}
+    public = {role: keys.load(f"file:{key_file(role, folder)}", development=True).public for role in TRUSTED}
     trust = folder / TRUST.name
     made = TrustList(tuple(TrustedKey(role, key, development=True) for role, key in public.items()))
     trust.write_bytes(made.to_bytes())

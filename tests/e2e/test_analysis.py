@@ -71,9 +71,14 @@ def is_analysed(live: Cohort, request: str = "") -> bool:
 
 @pytest.fixture(scope="module")
 def analysed(world: World) -> Cohort:
-    """A confirmatory cohort of 20 runs, analysed."""
+    """A confirmatory cohort of 20 runs, signed by its study owner before the first, and analysed."""
     cohort = cohort_of(world, "audited")
     assert cohort["spec"]["stage"] == "confirmatory"
+    world.kubectl.apply(json.dumps(cohort | {"spec": cohort["spec"] | {"suspend": True}}))
+    wait(world, "audited", lambda live: world.condition(live, "Sealed").get("status") == "True", 120)
+    key = str(signing.key_file(signing.STUDY_OWNER))
+    done = fairtrial("sign", "audited", "--namespace", world.namespace, "--key", key)
+    assert done.returncode == 0, done.stdout + done.stderr
     cohorts.carried_out(world.kubectl, cohort, timeout_seconds=600)
     return wait(world, "audited", is_analysed)
 
@@ -108,6 +113,26 @@ def test_a_complete_cohort_has_a_verdict_and_a_package(world: World, analysed: C
     assert base.endswith(f"/packages/{analysis['packageSha256']}")
     assert layout.sha256(world.store.get(f"{base}/manifest-sha256.txt")) == analysis["packageSha256"]
     assert layout.sha256(world.store.get(f"{base}/data/analysis/report.json")) == analysis["reportSha256"]
+
+
+def test_the_study_owner_signed_before_the_first_run_was_admitted(world: World, package: Path) -> None:
+    told = entries(package)
+    kinds = [entry["kind"] for entry in told]
+    assert kinds.index("endorsement") < kinds.index("ticket")
+    signature = package / "data" / "preregistration.study.sigstore.json"
+    assert told[kinds.index("endorsement")]["sha256"] == layout.sha256(signature.read_bytes())
+
+    key = str(signing.key_file(signing.STUDY_OWNER))
+    late = fairtrial("sign", "audited", "--namespace", world.namespace, "--key", key)
+
+    assert late.returncode != 0
+    assert "would be found to be late" in late.stdout + late.stderr
+
+
+def entries(package: Path) -> list[dict[str, Any]]:
+    """All entries of the ledger in a package."""
+    pages = [json.loads(path.read_bytes()) for path in sorted((package / "data" / "ledger").iterdir())]
+    return [entry for page in pages for entry in page["entries"]]
 
 
 def test_an_auditor_verifies_it_offline_and_is_told_where_a_byte_was_flipped(package: Path) -> None:
@@ -211,3 +236,102 @@ def test_an_image_that_does_not_come_is_told_and_can_be_asked_for_again(
     )
     (second,) = jobs("nowhere")
     assert first["metadata"]["name"] != second["metadata"]["name"]
+
+
+# --- what people do afterwards: it changes what there is to analyse, so these come last, in their order ---------------
+SAYS = "The machine was restarted by hand, as the log of its room tells."
+
+
+def analysed_again(world: World, token: str, to: Path) -> Path:
+    """Ask for another analysis, and fetch the package that it makes."""
+    ask(world, "audited", token)
+    wait(world, "audited", lambda live: is_analysed(live, token))
+    done = fairtrial("fetch", "audited", "--namespace", world.namespace, "--to", str(to))
+    assert done.returncode == 0, done.stdout + done.stderr
+    return to
+
+
+def report_of(package: Path) -> dict[str, Any]:
+    made: dict[str, Any] = json.loads((package / "data" / "analysis" / "report.json").read_bytes())
+    return made
+
+
+def verified(package: Path) -> str:
+    done = fairtrial("verify", str(package), "--trust", str(signing.TRUST))
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def corrected(world: World, package: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+    """A run that was voided after the end, and the package of the analysis that was asked for then."""
+    run = next(entry["run"] for entry in entries(package) if entry["kind"] == "record" and entry["outcome"] == "passed")
+    why = ("--void", "--run", run, "--reason", "protocol_deviation", "--says", SAYS)
+    done = fairtrial("correct", "audited", "--namespace", world.namespace, *why)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return run, analysed_again(world, "corrected", tmp_path_factory.mktemp("corrected") / "package")
+
+
+def test_a_correction_is_told_in_the_ledger_counted_anew_and_shown(
+    world: World, package: Path, corrected: tuple[str, Path]
+) -> None:
+    run, after = corrected
+
+    verified(after)
+    told = entries(after)[len(entries(package)) :]
+    assert [entry["kind"] for entry in told] == ["analysis", "correction"], "the first analysis, and what came then"
+    assert told[1]["run"] == run
+    document = (after / "data" / "corrections" / "00000001.json").read_bytes()
+    assert told[1]["sha256"] == layout.sha256(document)
+    before, now = report_of(package), report_of(after)
+    assert (before["corrections"], [one["run"] for one in now["corrections"]]) == ([], [run])
+    counted = [sum(one["passed"] for one in report["flow"]) for report in (before, now)]
+    assert counted[1] < counted[0]
+    page = (after / "data" / "analysis" / "report.html").read_text()
+    assert SAYS in page and SAYS not in (package / "data" / "analysis" / "report.html").read_text()
+
+
+def test_the_package_from_before_it_is_still_what_it_was(package: Path, corrected: tuple[str, Path]) -> None:
+    verified(package)
+
+
+def test_what_was_hidden_is_released_and_the_auditor_has_it(
+    world: World, corrected: tuple[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The study owner's account sees this namespace alone: what others on the cluster do does not matter here."""
+    before = verified(corrected[1])
+    assert "not released" in before
+    monkeypatch.setenv("KUBECONFIG", str(study_owners_kubeconfig(world, tmp_path)))
+    key = str(signing.key_file(signing.STUDY_OWNER))
+    done = fairtrial("release", "audited", "--namespace", world.namespace, "--key", key)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Only cohorts of namespace" in done.stdout
+    monkeypatch.undo()
+
+    after = analysed_again(world, "released", tmp_path / "package")
+
+    assert "not released" not in verified(after)
+    committed = json.loads((after / "data" / "commitments.json").read_bytes())["sealedArchives"]
+    held = {path.name: layout.sha256(path.read_bytes()) for path in (after / "data" / "sealed" / "sha256").iterdir()}
+    assert held == {one["sealedSha256"]: one["sealedSha256"] for one in committed}
+    assert len(held) == len(TASKS)
+    assert entries(after)[-1]["kind"] == "release"
+
+
+def study_owners_kubeconfig(world: World, folder: Path) -> Path:
+    """Of an account that may look at the cohorts of this namespace."""
+    name, rules = "study-owner", [{"apiGroups": ["fairtrial.dev"], "resources": ["*"], "verbs": ["get", "list"]}]
+    account = {"kind": "ServiceAccount", "name": name, "namespace": world.namespace}
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name}
+    for made in (
+        {"apiVersion": "v1", "kind": "ServiceAccount"},
+        {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "rules": rules},
+        {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "roleRef": role, "subjects": [account]},
+    ):
+        world.kubectl.apply(json.dumps(made | {"metadata": {"name": name}}))
+    token = world.kubectl.run("create", "token", name, "--duration", "1h").strip()
+    kubeconfig: dict[str, Any] = json.loads(world.kubectl.run("config", "view", "--raw", "--minify", "-o", "json"))
+    kubeconfig["users"][0]["user"] = {"token": token}
+    path = folder / "kubeconfig"
+    path.write_text(json.dumps(kubeconfig))
+    return path

@@ -79,10 +79,10 @@ def test_development_keys_are_made_once_and_one_for_each_role(tmp_path: Path) ->
     again = trust.load(signing.ensure(tmp_path).read_bytes())
 
     assert first == again
-    assert {one.role for one in first.keys} == set(signing.ROLES)
+    assert {one.role for one in first.keys} == {*signing.ROLES, "studyOwner"}
     assert all(one.development for one in first.keys)
-    assert len({one.key.key_id for one in first.keys}) == len(signing.ROLES)
-    assert all(signing.key_file(role, tmp_path).stat().st_mode & 0o077 == 0 for role in signing.ROLES)
+    assert len({one.key.key_id for one in first.keys}) == len(signing.TRUSTED)
+    assert all(signing.key_file(role, tmp_path).stat().st_mode & 0o077 == 0 for role in signing.TRUSTED)
     held = {secret["metadata"]["name"]: secret["stringData"]["key.pem"] for secret in signing.secrets("s", tmp_path)}
     assert {one["existingSecret"] for one in signing.values(tmp_path).values() if isinstance(one, dict)} == held.keys()
     assert len(set(held.values())) == len(signing.ROLES)
