@@ -52,7 +52,7 @@ ROLES: dict[RoleName, Role] = {
         lists=(*_LIST, *_SWEEP),
     ),
     "gateway": Role(
-        "hands out task archives, takes what pods upload, keeps the journals of model and tool calls and what it refused",
+        "hands out task archives, takes what pods upload, keeps journals of model and tool calls, and what it refused",
         reads=("tasks/*", "sealed/*", "ns/*/runs/*"),
         creates=(
             "probe/*",

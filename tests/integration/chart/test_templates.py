@@ -147,7 +147,9 @@ def test_the_gateway_reads_the_named_secrets_of_each_namespace_and_no_other(
     template: Callable[..., subprocess.CompletedProcess[str]],
 ) -> None:
     named = [("a", "one"), ("b", "two"), ("a", "three"), ("a", "one")]
+    named_too = [{"namespace": "b", "name": "canaries"}]
     values = changed("gateway.providerSecrets", [{"namespace": ns, "name": name} for ns, name in named])
+    values["gateway"]["canarySecrets"] = named_too
     made = [found for found in yaml.safe_load_all(template(values).stdout) if found]
     roles = {o["metadata"]["namespace"]: o["rules"] for o in of_kind(made, "Role") if "namespace" in o["metadata"]}
     bindings = [o for o in of_kind(made, "RoleBinding") if "namespace" in o["metadata"]]
@@ -155,7 +157,7 @@ def test_the_gateway_reads_the_named_secrets_of_each_namespace_and_no_other(
     right = {"apiGroups": [""], "resources": ["secrets"], "verbs": ["get"]}
     assert roles == {
         "a": [right | {"resourceNames": ["one", "three"]}],
-        "b": [right | {"resourceNames": ["two"]}],
+        "b": [right | {"resourceNames": ["two", "canaries"]}],
     }
     assert {o["metadata"]["namespace"] for o in bindings} == {"a", "b"}
     subject = {"kind": "ServiceAccount", "name": "fairtrial-gateway", "namespace": "system"}
@@ -414,6 +416,7 @@ def changed(path: str, value: Any) -> dict[str, Any]:
         ("gateway.toolServers", {"search": "ftp://example.org"}),
         ("gateway.toolServers", {"Search": "http://example.org"}),
         ("gateway.providerSecrets", [{"namespace": "a"}]),
+        ("gateway.canarySecrets", [{"namespace": "a"}]),
         ("gateway.providerSecrets", [{"namespace": "a", "name": "*"}]),
         ("images.analysis", "registry.example.org/analysis:latest"),
         ("analysis.images", ["registry.example.org/analysis:latest"]),

@@ -11,6 +11,7 @@ from fairtrial_gateway.kubernetes import KubernetesApi
 from fairtrial_gateway.logs import say
 from fairtrial_gateway.metrics import Metrics
 from fairtrial_gateway.models.budgets import Budgets
+from fairtrial_gateway.models.canaries import Canaries, named_of
 from fairtrial_gateway.models.lifecycle import Lifecycle
 from fairtrial_gateway.models.measures import Measures
 from fairtrial_gateway.models.providers import Providers
@@ -50,6 +51,7 @@ class ModelCalls:
         self.budgets = Budgets(store, layout)
         self.steps = Steps(store, layout)
         self.providers = Providers(api, settings.provider_ttl)
+        self.canaries = Canaries(api, named_of(settings.canary_secrets), settings.provider_ttl)
         self.lifecycle = Lifecycle(self.spool, self.uploads, self.measures, settings.run_calls)
         self.proxy = Proxy(settings, self.lifecycle, self.upstream, self.budgets, self.steps)
         self.tools = ToolCalls(self.proxy, self.upstream, servers_of(settings.tool_servers))
@@ -62,7 +64,7 @@ class ModelCalls:
 
     async def start(self) -> None:
         """Take over what is in the spool, and begin to look after it."""
-        left = await recover(self.spool, self.uploads, self.providers)
+        left = await recover(self.spool, self.uploads, self.providers, self.canaries)
         if left:
             say("journals recovered", journals=left)
         self._go(self._measure())

@@ -15,7 +15,7 @@ from fairtrial.wires import BY_NAME
 from fairtrial.wires.base import Call, Reader, RequestFacts, ResponseFacts
 from fairtrial_gateway.logs import say
 from fairtrial_gateway.models.decompress import Plain
-from fairtrial_gateway.models.parties import Peer
+from fairtrial_gateway.models.parties import Owner, Peer
 from fairtrial_gateway.models.recording import Recording
 
 ERROR = 400
@@ -52,6 +52,7 @@ class Live:
     target: str
     request: web.Request
     recording: Recording
+    owner: Owner
     facts: RequestFacts | None = None
     reader: Reader | None = None
     plain: Plain | None = None

@@ -70,7 +70,7 @@ class Lifecycle:
         except SpoolFull as error:
             raise _spool_full() from error
         self._uploads.began(started, recording.file.path)
-        return Live(peer, dialect, call, target, request, recording)
+        return Live(peer, dialect, call, target, request, recording, owner)
 
     async def run(
         self, live: Live, work: Coroutine[Any, Any, None], on_page: Callable[[Exchange], None]
@@ -87,7 +87,7 @@ class Lifecycle:
             page = live.finish()
             on_page(page)
             written = live.recording.ended(page)
-            self._uploads.ended(page, live.peer.secrets, written=written)
+            self._uploads.ended(page, live.owner.looked_for(live.peer.secrets), written=written)
             self.measures.ended(page, time.monotonic() - began)
 
 

@@ -1,5 +1,6 @@
 """Who calls, for which run, and what its provider is: all that a call is decided by."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 
@@ -18,6 +19,11 @@ class Owner:
     run: RunIdentity
     cohort: str = ""
     step: str = ""
+    canaries: Mapping[str, bytes] | None = field(default_factory=dict, repr=False)  # None: they could not be read
+
+    def looked_for(self, secrets: Mapping[str, bytes] | None) -> dict[str, bytes] | None:
+        """All that must not be found in a journal; None where it is not known as a whole."""
+        return None if secrets is None or self.canaries is None else {**secrets, **self.canaries}
 
 
 @dataclass(frozen=True)
@@ -119,6 +125,7 @@ class Party:
     cohort: str = ""
     budget: Budget = field(default_factory=Budget)
     step: Step | None = None  # that the run is in
+    canaries: Mapping[str, bytes] | None = field(default_factory=dict, repr=False)  # besides the credential
 
     @property
     def step_name(self) -> str:
@@ -128,7 +135,7 @@ class Party:
     @property
     def owner(self) -> Owner:
         """Whose its calls are."""
-        return Owner(self.run, self.cohort, self.step_name)
+        return Owner(self.run, self.cohort, self.step_name, self.canaries)
 
     @property
     def key(self) -> str:

@@ -13,9 +13,10 @@ from fairtrial.wires import BY_NAME, find
 from fairtrial.wires.base import Reader, RequestFacts, ResponseFacts
 from fairtrial_gateway.kubernetes import ApiUnavailable
 from fairtrial_gateway.logs import say
+from fairtrial_gateway.models.canaries import Canaries
 from fairtrial_gateway.models.decompress import Plain
 from fairtrial_gateway.models.exchange import request_id
-from fairtrial_gateway.models.parties import Peer, ToolServer
+from fairtrial_gateway.models.parties import Owner, Peer, ToolServer
 from fairtrial_gateway.models.providers import Providers
 from fairtrial_gateway.models.reading import SCAN_LIMIT, Told, coding, told
 from fairtrial_gateway.models.settings import MIB
@@ -27,7 +28,7 @@ UNREADABLE = ".unreadable"
 _MESSAGE = "The gateway ended before the exchange did."
 
 
-async def recover(spool: Spool, uploads: Uploads, providers: Providers) -> int:
+async def recover(spool: Spool, uploads: Uploads, providers: Providers, canaries: Canaries) -> int:
     """Hand over every leftover; how many there were."""
     found = 0
     for path in spool.files():
@@ -43,7 +44,8 @@ async def recover(spool: Spool, uploads: Uploads, providers: Providers) -> int:
         if page is None:
             page = await asyncio.to_thread(ended_page, path, facts, provider)
         uploads.began(facts.started, path)
-        uploads.ended(page, provider.secrets if provider else None)
+        owner = Owner(facts.started.run, canaries=await _canaries(canaries, facts.started.run.namespace))
+        uploads.ended(page, owner.looked_for(provider.secrets if provider else None))
         found += 1
     return found
 
@@ -66,6 +68,16 @@ async def _provider(providers: Providers, facts: Told) -> Peer | None:
         raise  # it comes back, and then usage is counted and the scan knows what to look for
     except FairtrialError as error:
         say("provider of a left journal unknown", logging.WARNING, reason=error.reason, message=str(error))
+        return None
+
+
+async def _canaries(canaries: Canaries, namespace: str) -> dict[str, bytes] | None:
+    try:
+        return await canaries.get(namespace)
+    except ApiUnavailable:
+        raise
+    except FairtrialError as error:
+        say("canaries of a left journal unknown", logging.WARNING, reason=error.reason, message=str(error))
         return None
 
 
@@ -118,13 +130,15 @@ def _no_usage(wire: str, reason: str, semantics: Semantics) -> Usage:
     return Usage("absent", reason, unavailable(reason, semantics))
 
 
-def _read(path: Path, facts: Told, semantics: Semantics | None) -> tuple[RequestFacts | None, ResponseFacts | None]:
-    """What the request asked, and what its answer said as far as it came."""
+def _read(
+    path: Path, facts: Told, semantics: Semantics | None
+) -> tuple[RequestFacts | None, ResponseFacts | None, int | None]:
+    """What the request asked, what its answer said as far as it came, and when the first usable part of it had come."""
     assert facts.started is not None
     is_model = facts.started.wire != TOOL and facts.request is not None
     found = find(facts.request.method, facts.request.target) if is_model and facts.request else None
     if found is None:
-        return None, None
+        return None, None, None
     wire, call = BY_NAME[found[0].name], found[1]
     body, reader, plain = bytearray(), None, None
     asked: RequestFacts | None = None

@@ -68,7 +68,8 @@ class Models:
                 raise Declined(404, "unknown_path", "A tool server's path has no dot segments.")
             budget = budget_of(run.limits)
             step = await self._step(run, budget)
-            owner = Owner(identity(run), run.cohort, step.name if step else "")
+            canaries = await self._calls.canaries.get(run.namespace)
+            owner = Owner(identity(run), run.cohort, step.name if step else "", canaries)
             return await self._calls.tools.handle(request, name, target, owner, time_limit(budget, step))
         except (Declined, Refused, FairtrialError) as error:
             return await self._turned_away.answer(request, target, (ToolDialect(), None), error, tool=name)
@@ -86,7 +87,8 @@ class Models:
             message = f"ModelProvider {provider.name} is not the one that this run was accepted with."
             raise Declined(400, "wrong_provider", message)
         budget = budget_of(run.limits)
-        return Party(identity(run), provider, run.cohort, budget, await self._step(run, budget))
+        step, canaries = await self._step(run, budget), await self._calls.canaries.get(run.namespace)
+        return Party(identity(run), provider, run.cohort, budget, step, canaries)
 
     async def _step(self, run: Run, budget: Budget) -> Step | None:
         """The step that the run is in. Its time is not called over by a note that a newer one may have followed."""

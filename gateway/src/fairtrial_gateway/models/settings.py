@@ -40,6 +40,7 @@ class ModelSettings:
     service: str = ""  # name of the gateway's own Service; empty: this is the only replica
     namespace: str = ""
     tool_servers: str = "{}"  # JSON: name → address of an HTTP tool server that tasks may allow
+    canary_secrets: str = "[]"  # JSON: Secrets, by namespace and name, whose values no journal should hold
     proxy: str = ""  # an HTTP proxy for providers; the usual variables are not obeyed
 
     @classmethod

@@ -4,6 +4,7 @@ What is proven to come from a run's own agent pod is journalled for that run, as
 else the gateway keeps a count beside all runs, which nobody can use to write into another's evidence.
 """
 
+import contextlib
 import logging
 from collections import Counter
 
@@ -16,6 +17,7 @@ from fairtrial.wires.base import Call, Wire
 from fairtrial_gateway.access import Refused
 from fairtrial_gateway.logs import say
 from fairtrial_gateway.models.assembly import ModelCalls
+from fairtrial_gateway.models.canaries import CanariesUnreadable
 from fairtrial_gateway.models.exchange import Declined, Dialect
 from fairtrial_gateway.models.lifecycle import answer_in_dialect
 from fairtrial_gateway.models.parties import Owner, Peer, ToolServer, Unusable
@@ -59,7 +61,8 @@ class TurnedAway:
         if not self._may_record(run):
             raise error
         say("model call not served", logging.WARNING, reason=error.reason, message=str(error))
-        message = f"provider_unusable: ModelProvider {run.provider} can't be used; whoever set it up must look."
+        what = f"ModelProvider {run.provider}" if not isinstance(error, CanariesUnreadable) else "canarySecrets"
+        message = f"provider_unusable: {what} can't be used; whoever set it up must look."
         declined = Declined(503, "provider_unusable", message, retry_after=5)
         return await self._recorded(request, target, asked, run, Unusable(run.provider, asked[0].name), declined)
 
@@ -77,9 +80,11 @@ class TurnedAway:
         declined: Declined,
     ) -> web.StreamResponse:
         """Refuse a call of a run, and journal it."""
-        lifecycle = self._calls.lifecycle
+        lifecycle, canaries = self._calls.lifecycle, None
+        with contextlib.suppress(FairtrialError):  # then nobody can say that none is in it
+            canaries = await self._calls.canaries.get(run.namespace)
         try:
-            live = lifecycle.begin(request, target, *asked, Owner(identity(run), run.cohort), peer)
+            live = lifecycle.begin(request, target, *asked, Owner(identity(run), run.cohort, "", canaries), peer)
         except Declined as full:
             self._calls.measures.unrecorded(full.refusal)
             return answer_in_dialect(*asked, full)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from fairtrial_gateway.kubernetes import ApiUnavailable
+from fairtrial_gateway.models.canaries import Canaries
 from fairtrial_gateway.models.providers import ProviderUnusable
 from fairtrial_gateway.models.recovery import recover
 from fairtrial_gateway.models.spool import Spool
@@ -29,6 +30,9 @@ class Uploads:
 
     def ended(self, page, _secrets) -> None:
         self.pages[page.exchange] = page
+
+
+NONE = Canaries(None, {}, 0)  # type: ignore[arg-type]
 
 
 class Providers:
@@ -58,7 +62,7 @@ async def test_what_was_not_forwarded_used_nothing(tmp_path):
     spool, uploads = Spool(tmp_path, 1 << 20), Uploads()
     waited, asked = left(spool, 1), left(spool, 2, FORWARDED)
 
-    assert await recover(spool, uploads, Providers()) == 2
+    assert await recover(spool, uploads, Providers(), NONE) == 2
 
     found = {name: (page.ending, page.usage.state, page.usage.reason) for name, page in uploads.pages.items()}
     assert found == {
@@ -90,7 +94,7 @@ async def test_the_first_usable_part_has_the_time_that_the_journal_has(tmp_path,
         for kind, ms, payload in frames:
             file.write(frame_head(kind, ms, payload) + payload)
 
-    await recover(spool, uploads, Providers())
+    await recover(spool, uploads, Providers(), NONE)
 
     [page] = uploads.pages.values()
     assert page.ttft_ms == expected
@@ -100,7 +104,7 @@ async def test_a_journal_that_cannot_be_read_is_put_aside_and_holds_nobody_up(tm
     spool, uploads = Spool(tmp_path, 1 << 20), Uploads()
     bad, good = left(spool, 1, started=b'{"schemaVersion": 99}'), left(spool, 2)
 
-    assert await recover(spool, uploads, Providers()) == 1
+    assert await recover(spool, uploads, Providers(), NONE) == 1
 
     assert list(uploads.pages) == [good]
     assert [path.name for path in tmp_path.glob("*.unreadable")] == [f"{bad}.unreadable"]
@@ -112,7 +116,7 @@ async def test_while_the_api_server_is_away_nothing_is_given_up(tmp_path):
     providers = Providers(ProviderUnusable("gone."), ApiUnavailable("away."))
 
     with pytest.raises(ApiUnavailable):
-        await recover(spool, uploads, providers)
-    await recover(spool, uploads, providers)
+        await recover(spool, uploads, providers, NONE)
+    await recover(spool, uploads, providers, NONE)
 
     assert uploads.began_ == names
