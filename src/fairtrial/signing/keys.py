@@ -11,32 +11,46 @@ bytes for the same content; ECDSA does not, so whoever signs with it must keep w
 """
 
 import os
-import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 from urllib.parse import urlparse
 
 from cryptography.exceptions import UnsupportedAlgorithm
-from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
+from cryptography.hazmat.primitives.asymmetric.ec import ECDSA, EllipticCurvePrivateKey
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
     NoEncryption,
     PrivateFormat,
     load_pem_private_key,
 )
-from securesystemslib.exceptions import UnsupportedLibraryError
-from securesystemslib.signer import AWSSigner, AzureSigner, CryptoSigner, GCPSigner, Signer, SSlibKey
 
 from fairtrial.attest.publickey import PublicKey
 from fairtrial.errors import SigningFailed, Unproven
-from fairtrial.signing import token
 
 KEY_VARIABLE = "FAIRTRIAL_SIGNING_KEY"
 DEVELOPMENT_VARIABLE = "FAIRTRIAL_SIGNING_DEVELOPMENT"
 PIN_VARIABLE = "FAIRTRIAL_SIGNING_PIN"
+REMOTE = ("hsm", "awskms", "gcpkms", "azurekms")  # schemes of keys that never leave where they are
 FILE_MODE = 0o600
+
+
+class Signature(Protocol):
+    """What securesystemslib's signers give, among other things."""
+
+    @property
+    def signature(self) -> str:
+        """In hexadecimal."""
+
+
+class Signer(Protocol):
+    """Every signer of securesystemslib is one."""
+
+    def sign(self, payload: bytes) -> Signature:
+        """Sign these bytes."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +67,23 @@ class SigningKey:
         return self.public.key_id
 
 
+@dataclass(frozen=True)
+class _Signature:
+    signature: str
+
+
+@dataclass(frozen=True)
+class _InMemory:
+    """A private key at hand; ECDSA is over SHA-256, in ASN.1 DER."""
+
+    private: Ed25519PrivateKey | EllipticCurvePrivateKey
+
+    def sign(self, payload: bytes) -> _Signature:
+        if isinstance(self.private, Ed25519PrivateKey):
+            return _Signature(self.private.sign(payload).hex())
+        return _Signature(self.private.sign(payload, ECDSA(SHA256())).hex())
+
+
 def from_environment(environment: Mapping[str, str] = os.environ) -> SigningKey | None:
     """The key that the environment names; None where it names none."""
     uri = environment.get(KEY_VARIABLE, "")
@@ -67,18 +98,13 @@ def load(uri: str, *, development: bool = False, pin: str = "") -> SigningKey:
     scheme, _, rest = uri.partition(":")
     if scheme == "file":
         return _of_file(Path(urlparse(uri).path), development=development)
-    if scheme not in _REMOTE:
-        schemes = ", ".join(f"{name}:" for name in ("file", *_REMOTE))
+    if scheme not in REMOTE:
+        schemes = ", ".join(f"{name}:" for name in ("file", *REMOTE))
         raise SigningFailed(f"Signing key {uri!r}: has no known scheme.", next_move=f"Begin it with one of {schemes}.")
-    try:
-        signer, public = _REMOTE[scheme](rest, _asked(pin))
-        key = PublicKey.from_pem(public.keyval["public"])
-    except SigningFailed as error:
-        raise SigningFailed(f"Signing key {uri}: {error.message}", next_move=error.next_move) from error
-    except UnsupportedLibraryError as error:
-        raise SigningFailed(f"Signing key {uri}: {error}", next_move=f"Install fairtrial[{scheme}].") from error
-    except Exception as error:  # each provider's client has errors of its own, and they share no base class
-        raise SigningFailed(f"Signing key {uri}: {type(error).__name__}: {error}") from error
+    # Here, since securesystemslib loads the clients of all clouds: a second that a key in a file is not to cost.
+    from fairtrial.signing import remote
+
+    signer, key = remote.load(scheme, rest, pin)
     return SigningKey(signer, key, development)
 
 
@@ -98,7 +124,7 @@ def new(path: Path) -> SigningKey:
 def of_private(private: Ed25519PrivateKey | EllipticCurvePrivateKey, *, development: bool = False) -> SigningKey:
     """A key that is in memory."""
     public = PublicKey.of(private.public_key())
-    return SigningKey(CryptoSigner(private, SSlibKey.from_crypto(private.public_key())), public, development)
+    return SigningKey(_InMemory(private), public, development)
 
 
 def _of_file(path: Path, *, development: bool) -> SigningKey:
@@ -114,47 +140,3 @@ def _of_file(path: Path, *, development: bool) -> SigningKey:
         return of_private(private, development=development)
     except Unproven as error:
         raise SigningFailed(f"Signing key {path}: {error}") from error
-
-
-# --- keys that never leave where they are -----------------------------------------------------------------------------
-def _asked(pin: str) -> Callable[[str], str]:
-    """Gives the PIN to what asks for it; nobody's token is tried with none."""
-
-    def give(_: str) -> str:
-        if not pin:
-            raise SigningFailed("the token wants a PIN.", next_move=f"Set {PIN_VARIABLE}.")
-        return pin
-
-    return give
-
-
-def _aws(rest: str, _pin: Callable[[str], str]) -> tuple[Signer, SSlibKey]:
-    uri, public = AWSSigner.import_(rest)
-    return AWSSigner.from_priv_key_uri(uri, public), public
-
-
-def _google(rest: str, _pin: Callable[[str], str]) -> tuple[Signer, SSlibKey]:
-    uri, public = GCPSigner.import_(rest)
-    return GCPSigner.from_priv_key_uri(uri, public), public
-
-
-def _azure(rest: str, _pin: Callable[[str], str]) -> tuple[Signer, SSlibKey]:
-    """The vault's current version of the key. securesystemslib asks for no other, and knows the public cloud alone."""
-    found = _AZURE.fullmatch(rest)
-    if not found:
-        raise SigningFailed("is not of the form azurekms://VAULT.vault.azure.net/keys/NAME[/VERSION].")
-    uri, public = AzureSigner.import_(found["vault"], found["name"])
-    if found["version"] and not uri.endswith(f"/{found['version']}"):
-        raise SigningFailed(f"the vault's current version of the key is {uri.rpartition('/')[2]}.")
-    return AzureSigner.from_priv_key_uri(uri, public), public
-
-
-_AZURE = re.compile(
-    r"//(?P<vault>[A-Za-z0-9-]+)\.vault\.azure\.net/keys/(?P<name>[A-Za-z0-9-]+)(/(?P<version>[0-9a-f]+))?"
-)
-_REMOTE: dict[str, Callable[[str, Callable[[str], str]], tuple[Signer, SSlibKey]]] = {
-    "hsm": token.load,
-    "awskms": _aws,
-    "gcpkms": _google,
-    "azurekms": _azure,
-}

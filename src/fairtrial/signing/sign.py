@@ -2,10 +2,8 @@
 
 from collections.abc import Sequence
 
-from securesystemslib.dsse import Envelope
-
 from fairtrial.attest import note
-from fairtrial.attest.dsse import Bundle
+from fairtrial.attest.dsse import Bundle, pae
 from fairtrial.attest.note import Checkpoint
 from fairtrial.attest.statement import PAYLOAD_TYPE, Statement
 from fairtrial.errors import SigningFailed
@@ -14,9 +12,9 @@ from fairtrial.signing.keys import SigningKey
 
 def statement(what: Statement, key: SigningKey) -> bytes:
     """The Sigstore bundle in which `key` says `what`."""
-    envelope = Envelope(what.to_bytes(), PAYLOAD_TYPE, {})
-    signature = _signature(key, envelope.pae())
-    return Bundle(key.key_id, envelope.payload, PAYLOAD_TYPE, signature).to_bytes()
+    payload = what.to_bytes()
+    signature = _signature(key, pae(PAYLOAD_TYPE, payload))
+    return Bundle(key.key_id, payload, PAYLOAD_TYPE, signature).to_bytes()
 
 
 def stamped(bundle: Bundle, timestamps: Sequence[bytes]) -> bytes:
