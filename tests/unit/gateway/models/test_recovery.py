@@ -1,5 +1,6 @@
 """What a gateway finds in its spool when it starts: ended, handed over once, and nothing keeps it from starting."""
 
+import base64
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from fairtrial_gateway.models.spool import Spool
 
 from fairtrial import documents
 from fairtrial.documents import RunIdentity
-from fairtrial.journal.exchange import FORWARDED, RequestHead, ResponseHead, Started
+from fairtrial.journal.exchange import FORWARDED, TOOL, RequestHead, ResponseHead, Started
 from fairtrial.journal.frames import Kind, frame_head
 
 BODY = b'{"model": "m", "messages": []}'
@@ -43,11 +44,11 @@ class Providers:
         raise self._errors.pop(0) if self._errors else ProviderUnusable(f"{name} is gone.")
 
 
-def left(spool: Spool, number: int, *notes: str, started: bytes = b"") -> str:
+def left(spool: Spool, number: int, *notes: str, started: bytes = b"", step: str = "", wire: str = "openaiChat") -> str:
     """A journal that nobody ended."""
-    exchange = f"{number:013d}-00000000"
+    exchange, run = f"{number:013d}-00000000", RunIdentity("ns", "r", "u")
     file = spool.create(exchange)
-    document = Started(exchange, RunIdentity("ns", "r", "u"), "p", "openaiChat", "/v1/chat/completions", "2026")
+    document = Started(exchange, run, "p", wire, "/v1/chat/completions", "2026", step=step)
     file.append(Kind.STARTED, 0, started or documents.dump(document))
     file.append(Kind.REQUEST_HEAD, 0, documents.dump(RequestHead("POST", document.path, "1.1", [])))
     file.append(Kind.REQUEST_BODY, 0, BODY)
@@ -69,6 +70,34 @@ async def test_what_was_not_forwarded_used_nothing(tmp_path):
         waited: ("gateway_restarted", "not_applicable", "not_forwarded"),
         asked: ("gateway_restarted", "absent", "provider_unknown"),
     }
+
+
+async def test_what_is_left_counts_for_the_step_that_it_was_made_in(tmp_path):
+    spool, uploads = Spool(tmp_path, 1 << 20), Uploads()
+    left(spool, 1, FORWARDED, step="two")
+
+    await recover(spool, uploads, Providers(), NONE)
+
+    assert [page.step for page in uploads.pages.values()] == ["two"]
+
+
+async def test_what_is_left_is_scanned_for_canaries_or_not_called_scanned(tmp_path):
+    class Secrets:
+        async def secret(self, _namespace: str, name: str):
+            return {"data": {"one": base64.b64encode(b"canary-one").decode()}} if name == "canaries" else None
+
+    class Tools(Uploads):
+        def ended(self, page, secrets) -> None:
+            self.pages[page.exchange] = secrets
+
+    found = {}
+    for name in ("canaries", "gone"):
+        spool, uploads = Spool(tmp_path / name, 1 << 20), Tools()
+        left(spool, 1, wire=TOOL)
+        await recover(spool, uploads, Providers(), Canaries(Secrets(), {"ns": (name,)}, 60))
+        (found[name],) = uploads.pages.values()
+
+    assert found == {"canaries": {"canary:canaries/one": b"canary-one"}, "gone": None}
 
 
 @pytest.mark.parametrize(
