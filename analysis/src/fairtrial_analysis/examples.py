@@ -6,7 +6,7 @@ the truth is known; everything else is made by the same code that makes real rec
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache, partial
 from typing import Any
@@ -25,9 +25,11 @@ from fairtrial.testing import (
     CANDIDATE_IMAGE,
     COHORT_UID,
     agent_report,
+    call_course,
     check_result,
     confirmatory,
     evaluation_report,
+    interaction_summary,
     make_cohort,
     make_finished_run,
     make_resource_class,
@@ -114,6 +116,32 @@ def usual(task: int, arm: str, repetition: int, attempt: int) -> Came:
         tool_calls=6 + number(f"{label}/calls", 40),
         node=f"node-{1 + number(f'{label}/node', 3)}",
     )
+
+
+def troubled(task: int, arm: str, repetition: int, attempt: int) -> Came:
+    """As usual, with all that adapters, gateways and kernels tell: faults, retries, growing contexts, leftovers."""
+    came = usual(task, arm, repetition, attempt)
+    if came.outcome not in ("passed", "failed"):
+        return came
+    label = number(f"{task}/{arm}/{repetition}/trouble", 1000)
+    course, busy = call_course(label), 500 * came.seconds
+    told = {
+        "usage.course.faults": sum(course.faults.values()),
+        "usage.course.recoveredFaults": course.recovered,
+        "usage.course.firstTokenMs": course.first_token_ms,
+        "usage.course.startFirstTokenMs": course.first_tokens_ms.start,
+        "usage.course.tailFirstTokenMs": course.first_tokens_ms.tail,
+        "usage.course.largestInputTokens": course.largest_input,
+        "usage.course.startInputTokens": course.inputs.start,
+        "usage.course.tailInputTokens": course.inputs.tail,
+        "consumption.cpuMs": busy,
+        "consumption.throttledPeriods": label % 40,
+        "consumption.throttledMs": label % 40 * 35,
+        "consumption.memoryPeakBytes": 2**28 + label * 2**16,
+    }
+    fields = {path: _measured(value) for path, value in told.items()}
+    leftovers = {"leftovers.value.processesSwept": int(label % 9 == 0)}
+    return replace(came, fields=fields | leftovers | {"interaction.metrics": interaction_summary(label)})
 
 
 def example(

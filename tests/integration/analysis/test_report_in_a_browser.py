@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
-from fairtrial_analysis.examples import Came, example_report, usual
+from fairtrial_analysis.examples import Came, example_report, troubled
 from fairtrial_analysis.html.page import render
 from playwright.sync_api import Browser, Page, sync_playwright
 
@@ -87,8 +87,8 @@ def browser() -> Iterator[Browser]:
 
 
 def story(task: int, arm: str, repetition: int, attempt: int) -> Came:
-    """As usual, but that one cell has no tokens, and one nothing but runs that were lost."""
-    came = usual(task, arm, repetition, attempt)
+    """As usual, with trouble, but that one cell has no tokens, and one nothing but runs that were lost."""
+    came = troubled(task, arm, repetition, attempt)
     if arm == "plain" and task == 2:
         return replace(came, tokens=None)
     return Came("invalid", None) if arm == "plain" and task == 4 else came

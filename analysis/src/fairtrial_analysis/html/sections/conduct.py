@@ -29,6 +29,19 @@ GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Effects and cleanup", ("effect_receipts", "duplicate_effects", "leftover_processes", "leftover_ports")),
     ("Machine", ("cpu_ms", "throttled_ms", "peak_memory_bytes")),
 )  # fmt: skip
+_TITLES = {
+    "first_token_ms": "Time to first token",
+    "first_token_change_ms": "Time to first token, tail less start",
+    "context_change_tokens": "Context of a call, tail less start",
+    "largest_call_input_tokens": "Largest context of a call",
+    "tool_failure_change": "Share of tool calls that failed, tail less start",
+    "repetition_change": "Share of tool calls that repeated, tail less start",
+    "cpu_ms": "Processor time",
+    "throttled_ms": "Held back by the processor quota",
+    "peak_memory_bytes": "Peak memory",
+}
+# Of these a sum over runs says something.
+_SUMMED = frozenset({"cpu_ms", "throttled_ms"})
 METRICS = frozenset(metric for _, metrics in GROUPS for metric in metrics)
 _RATES = (
     ("Harness reliability", "runs that could be judged, of those begun", "harness_reliability"),
@@ -76,14 +89,17 @@ def _rate(lookup: Lookup, rates: ArmRates, name: str) -> Element | str:
 def _amounts(lookup: Lookup) -> Element:
     columns = [
         Column("Metric", "head"), Column("Unit"), Column("Candidate"), Column("n of valid runs", "number"),
-        Column("Least", "number"), Column("Median", "number"), Column("Greatest", "number"), Column("Total", "number"),
+        Column("Least", "number"), Column("Median", "number"), Column("Greatest", "number"), Column("Mean", "number"),
+        Column("SD", "number"), Column("Total", "number"),
     ]  # fmt: skip
     found = {each.metric: Metric(each) for each in lookup.report.amounts}
     groups: list[Listed] = [
         Group(f"conduct-{number}", title, list(_lines(lookup, found, metrics)))
         for number, (title, metrics) in enumerate(GROUPS, 1)
     ]
-    words = "Over all valid runs, failed ones too. report.json has quartiles, spread, tasks and paired differences."
+    words = (
+        "Over all valid runs, failed ones too; SD with n - 1. report.json has quartiles, tasks and paired differences."
+    )
     return table("conduct-amounts", "Amounts of conduct", columns, groups, note=words)
 
 
@@ -91,20 +107,14 @@ def _lines(lookup: Lookup, found: dict[str, Metric], metrics: Sequence[str]) -> 
     for name in metrics:
         shown = found.get(name)
         if shown is None:
-            says = (
-                "n/a in every valid run"
-                if any(run.outcome in ("passed", "failed") for run in lookup.report.runs)
-                else ""
-            )
-            blank = [numbers.NO_VALUE] * 4
-            yield Row([_title(name), "", "all", says or "no valid run", *blank])
+            yield Row([_title(name), "", "all", "n/a in every valid run", *[numbers.NO_VALUE] * 6])
             continue
         for arm in shown.amount.arms:
-            yield Row([shown.title, shown.unit.label or "count", lookup.key(arm.arm), *_arm(lookup, shown, arm)])
+            yield Row([_title(name), shown.unit.label or "count", lookup.key(arm.arm), *_arm(lookup, shown, arm)])
 
 
 def _title(name: str) -> str:
-    words = numbers.metric(name)
+    words = _TITLES.get(name) or numbers.metric(name)
     return words[:1].upper() + words[1:]
 
 
@@ -114,9 +124,11 @@ def _arm(lookup: Lookup, shown: Metric, arm: ArmAmount) -> list[Element | str]:
     count = tag("a", f"{told.n}/{of}", href=lookup.behind(told.of), class_="ev")
     if not told.n:
         why = f"{'n/a' if told.state == 'not_applicable' else told.state}: {numbers.plain(told.reason or 'no values')}"
-        return [count, *[numbers.NO_VALUE] * 3, tag("span", why, class_="quiet")]
-    ends = [_printed(shown, each) for each in (told.minimum, told.median, told.maximum)]
-    return [count, *ends, cells.value(lookup, arm.total, shown.unit)]
+        return [count, *[numbers.NO_VALUE] * 5, tag("span", why, class_="quiet")]
+    ends = [_printed(shown, each) for each in (told.minimum, told.median, told.maximum, told.mean)]
+    spread = numbers.NO_VALUE if told.standard_deviation is None else shown.unit(told.standard_deviation)
+    adds_up = shown.amount.unit == "count" or shown.name in _SUMMED
+    return [count, *ends, spread, cells.value(lookup, arm.total, shown.unit) if adds_up else numbers.NO_VALUE]
 
 
 def _printed(shown: Metric, value: Exact | None) -> str:
