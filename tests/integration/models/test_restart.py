@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from fairtrial import documents
+from fairtrial.documents import StepNotice
 from fairtrial.evidence.layout import Layout
 from fairtrial.evidence.s3_client import S3Settings
 from fairtrial.evidence.store import S3Store
@@ -169,3 +171,34 @@ async def test_a_secret_that_may_no_longer_be_read_keeps_no_gateway_from_startin
         await second.end(signal.SIGTERM)
     assert (page.ending, page.leak_scan) == ("gateway_restarted", "failed")
     assert "providerSecrets" in second.log.read_text()
+
+
+async def test_a_gateway_that_is_killed_knows_the_step_again_and_what_it_has_used(tmp_path: Path, s3: FakeS3):
+    async with FakeKubernetes().serving() as kubernetes, RawProvider(chunked([STREAM])).serving() as provider:
+        kubernetes.run(limits={"perStep": {"modelCalls": 1}})
+        kubernetes.secret()
+        kubernetes.provider(provider.url, "anthropicMessages")
+        agent, recorder = (
+            kubernetes.token("r1-agent", AGENT_UID, f"fairtrial/{use}") for use in ("provider", "record")
+        )
+        call = post("/model/v1/messages", REQUEST, f"x-api-key: {agent}")
+
+        def step(number: int, name: str) -> bytes:
+            notice = documents.dump(StepNotice(name, 600))
+            put = post(f"/v1/steps/{number}", notice, f"Authorization: Bearer {recorder}")
+            return put.replace(b"POST", b"PUT", 1)
+
+        first = await Process(tmp_path, kubernetes, s3).start()
+        told = [await raw(first.port, step(1, "one")), await raw(first.port, step(2, "two"))]
+        answered = await raw(first.port, call)
+        await pages(s3, 1)
+        await first.end(signal.SIGKILL)
+        second = await Process(tmp_path, kubernetes, s3).start()
+        refused = await raw(second.port, call)
+        again = await raw(second.port, step(2, "two"))
+        await second.end(signal.SIGTERM)
+
+    assert all(answer.startswith(b"HTTP/1.1 200 ") for answer in (*told, answered))
+    assert refused.startswith(b"HTTP/1.1 400 ") and b"budget_exhausted: step two" in refused
+    assert again.partition(b"\r\n\r\n")[2] == told[1].partition(b"\r\n\r\n")[2]
+    assert [(page.step, page.refusal) for page in await pages(s3, 2)] == [("two", ""), ("two", "budget_step_calls")]

@@ -95,11 +95,13 @@ class Steps:
 
     async def guessed(self, run: RunIdentity, cohort: str) -> Step | None:
         """The same for a run whose steps limit nothing: a store that is away must not hold up its calls."""
+        known = self._known.get(run.uid)
+        if known is not None and known.read_for == self._generation:
+            return known.step
         try:
             async with asyncio.timeout(GUESS_SECONDS):
                 return await self.current(run, cohort)
         except (FairtrialError, TimeoutError):
-            known = self._known.get(run.uid)
             return self._keep(run, known.step if known else None, self._generation).step
 
     async def begin(self, run: RunIdentity, cohort: str, number: int, notice: StepNotice) -> tuple[StepBegun, bytes]:
