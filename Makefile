@@ -12,7 +12,7 @@ UV := $(FAIRTRIAL_CACHE)/uv-$(UV_VERSION)/bin/uv
 RUN := $(UV) run --frozen --quiet
 SOURCES := src operator/src gateway/src runner_image/src evaluator_image/src analysis/src
 
-.PHONY: help setup check generate test test-slow test-unit test-integration test-e2e up down demo try images bench
+.PHONY: help setup check generate test test-slow test-unit test-integration test-e2e up down demo try images prune bench
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 20
@@ -66,6 +66,9 @@ down: setup ## stop exactly what `up` started
 
 images: setup ## build the images and print their digests
 	$(RUN) python -m local_cluster images
+
+prune: setup ## remove from the cache what this checkout no longer describes; everything else stays
+	$(RUN) python -m local_cluster prune
 
 demo: setup ## example tasks and runs on a real cluster, from nothing to records (CONTEXT=… uses yours; AGENT=pi: a real agent; COHORT=paired: a cohort, to its verdict)
 	$(RUN) python -m examples.demo $(if $(CONTEXT),--context $(CONTEXT)) $(if $(VALUES),--values $(VALUES)) $(if $(AGENT),--agent $(AGENT)) $(if $(COHORT),--cohort $(COHORT))

@@ -1,4 +1,4 @@
-"""The commands of the local cluster: `python -m local_cluster up|down|status|env|images`."""
+"""The commands of the local cluster: `python -m local_cluster up|down|status|env|images|prune`."""
 
 import argparse
 import os
@@ -70,6 +70,12 @@ def _images(options: argparse.Namespace) -> int:
     return 0
 
 
+def _prune(options: argparse.Namespace) -> int:
+    cluster.clean(all_of_it=options.all)
+    say("✓ what is left in the cache is described by this checkout")
+    return 0
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m local_cluster", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -86,6 +92,9 @@ def _parser() -> argparse.ArgumentParser:
     built = commands.add_parser("images", help="build and load our images")
     built.add_argument("--agents", dest="also", default="", metavar="NAMES", help="also pi,codex,… of examples, or all")
     built.set_defaults(run=_images)
+    pruned = commands.add_parser("prune", help="remove from the cache what this checkout no longer describes")
+    pruned.add_argument("--all", action="store_true", help="also what only makes the next build faster")
+    pruned.set_defaults(run=_prune)
     return parser
 
 

@@ -7,12 +7,14 @@ buildah.
 """
 
 import configparser
+import fcntl
 import fnmatch
 import json
 import os
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from local_cluster import cache, processes
@@ -150,6 +152,26 @@ def buildah() -> list[str]:
 def run_folder() -> Path:
     """Where buildah counts its mounts; named after this boot, since a restart of the machine undoes them."""
     return folder() / f"run-{processes.boot()[:8]}"
+
+
+@contextmanager
+def together() -> Iterator[None]:
+    """While something is built: what it made so far has no name yet, and must not be taken for left over."""
+    with (folder().parent / "builder.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_SH)
+        yield
+
+
+@contextmanager
+def alone() -> Iterator[bool]:
+    """Whether nothing is built, and then nothing is until the end."""
+    with (folder().parent / "builder.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+        else:
+            yield True
 
 
 def folder() -> Path:

@@ -22,6 +22,7 @@ from local_cluster import (
     node,
     packages,
     processes,
+    prune,
     s3,
 )
 from local_cluster.processes import Component
@@ -99,13 +100,23 @@ def up(*, with_images: bool = False, also: Collection[str] = ()) -> Cluster:
         _wait_until_usable()
         if with_images:
             images.build_and_load_all(also)
+            prune.after_builds()
     return _running()
 
 
 def load_images(also: Collection[str] = ()) -> dict[str, str]:
     """Build what changed and load it into the running cluster; the references by digest."""
     with _only_one():
-        return images.build_and_load_all(also)
+        loaded = images.build_and_load_all(also)
+        prune.after_builds()
+    return loaded
+
+
+def clean(*, all_of_it: bool = False) -> None:
+    """Remove from the cache what this checkout does not describe; a running cluster keeps all that it has."""
+    with _only_one():
+        prune.prune(all_of_it=all_of_it)
+        _say_disk_space()
 
 
 def current() -> Cluster | None:

@@ -34,6 +34,9 @@ AGENT_BASE = "python"  # an example image: what the tasks that agents are tried 
 ACP = REPOSITORY / "examples" / "acp" / "Dockerfile"
 OVER_ACP = "-acp"  # ends the folder of an agent whose image is another agent's, with the client of the protocol over it
 PROVIDER = "scripted-provider"
+# In the cache like the others, and described by code: the base, the sandbox of pods, the queues of some tests.
+MADE_ELSEWHERE = {"base", "pause", "kueue"}
+STEPS = "steps"  # beside an archive: the builder's images that the steps of its Dockerfile made
 # In a copied folder, neither content of an image nor a reason to build it again.
 IGNORED = (".git", ".venv", "__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis", "node_modules")
 BASE_PACKAGES = ("python3", "python3-venv", "python-is-python3", "ca-certificates")
@@ -114,7 +117,7 @@ def build(image: Image) -> Path:
     content_key = key(image, ensure_base() if BASE in image.arguments.values() else "")
 
     def make(target: Path) -> None:
-        with step(f"build image {image.name}"):
+        with step(f"build image {image.name}"), build_environment.together():
             _build(image, f"{PREFIX}/{image.name}:{content_key}", target)
 
     return cache.entry("images", image.name, content_key, make) / "image.tar"
@@ -126,7 +129,7 @@ def ensure_image(name: str) -> str:
     archive = build(image)
     reference = f"{PREFIX}/{name}:{archive.parent.name}"
     if not _buildah_succeeds("inspect", "--type", "image", reference):
-        with step(f"load image {name} into the builder"):
+        with step(f"load image {name} into the builder"), build_environment.together():
             command = [*build_environment.buildah(), "pull", "--quiet", f"oci-archive:{archive}"]
             pulled = subprocess.run(
                 command, capture_output=True, text=True, env=build_environment.variables(), check=False
@@ -162,10 +165,33 @@ def _build(image: Image, tag: str, target: Path) -> None:
         "--file", str(image.dockerfile), "--tag", tag, str(image.context),
     )
     # fmt: on
+    (target / STEPS).write_text(" ".join(steps_told(_log(image.name).read_text(errors="replace"))))
     # Compressing would take longer than the rest, and saves nothing on one machine.
     _buildah(image.name, "push", "--disable-compression", tag, f"oci-archive:{target / 'image.tar'}:latest")
     ignore_file.unlink()
     _forget_older(image.name, tag)
+
+
+def steps_told(log: str) -> list[str]:
+    """What the builder says each step made or found: an image without a name, that the next such build begins with."""
+    return re.findall(r"^--> (?:Using cache )?([0-9a-f]{8,64})$", log, re.MULTILINE)
+
+
+def nameless() -> list[str]:
+    """The builder's images that have no name and that no other one is made from."""
+    command = [*build_environment.buildah(), "images", "--filter", "dangling=true", "--no-trunc", "--quiet"]
+    listed = subprocess.run(command, capture_output=True, text=True, env=build_environment.variables(), check=False)
+    return [line.removeprefix("sha256:") for line in listed.stdout.split()]
+
+
+def forget(*names: str) -> bool:
+    """Remove images from the builder's store; whether that could be done."""
+    return _buildah_succeeds("rmi", *names)
+
+
+def forget_containers() -> None:
+    """Remove the containers in which builds worked that were killed: they hold what they were made from."""
+    _buildah_succeeds("rm", "--all")
 
 
 def _forget_older(name: str, tag: str) -> None:
@@ -174,7 +200,7 @@ def _forget_older(name: str, tag: str) -> None:
     listed = subprocess.run(command, capture_output=True, text=True, env=build_environment.variables(), check=False)
     for other in listed.stdout.split():
         if other.startswith(f"{PREFIX}/{name}:") and other != tag:
-            _buildah_succeeds("rmi", other)
+            forget(other)
 
 
 def ensure_base() -> str:
@@ -201,7 +227,7 @@ def ensure_base() -> str:
     tagged = f"{BASE}-{content_key}"
     if _buildah_succeeds("inspect", "--type", "image", tagged):
         return content_key
-    with step("load the base image into the builder"):
+    with step("load the base image into the builder"), build_environment.together():
         dockerfile = folder / "Dockerfile"
         dockerfile.write_text("FROM scratch\nADD base.tar /\nENV LANG=C.UTF-8\n")
         _buildah("base", "bud", "--file", str(dockerfile), "--tag", tagged, "--tag", BASE, str(folder))
@@ -266,8 +292,12 @@ def _buildah_succeeds(*arguments: str) -> bool:
     return subprocess.run(command, capture_output=True, env=build_environment.variables(), check=False).returncode == 0
 
 
+def _log(name: str) -> Path:
+    return cache.root() / "images" / "logs" / f"{name}.log"
+
+
 def _logged(name: str, command: list[str]) -> None:
-    log = cache.root() / "images" / "logs" / f"{name}.log"
+    log = _log(name)
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w") as output:
         output.write(f"$ {' '.join(command)}\n")
