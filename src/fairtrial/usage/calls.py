@@ -45,7 +45,7 @@ class Call:
 
 @dataclass(frozen=True)
 class FoundLeak:
-    """A credential found in an exchange."""
+    """A credential or a canary found in an exchange."""
 
     exchange: str
     leak: Leak
