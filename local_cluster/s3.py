@@ -54,6 +54,7 @@ def component(programs: Mapping[str, Path]) -> Component:
         f"--region={REGION}",
         f"--iam-dir={data / 'users'}",
         "--health=/health",
+        "--keep-alive",  # as other stores do; unset it closes each connection after one answer
         "--quiet",
         "posix",
         f"--versioning-dir={data / 'versions'}",
