@@ -21,25 +21,28 @@ V = TypeVar("V")
 TOKEN_MAX = 8192
 UNKNOWN_TTL = 5.0  # a token that was refused once is refused for this long without asking
 CACHE_ENTRIES = 10_000
+AHEAD = 0.75  # of its time an answer is made again, while it is still given: nobody who calls often waits for the API
 _EXTRA = "authentication.kubernetes.io/"
 _SERVICE_ACCOUNT = "system:serviceaccount:"
 
 
 class Once(Generic[K, V]):
-    """Answers by key, each kept for as long as its maker says, and made by one caller at a time."""
+    """Answers by key, each kept for as long as its maker says, and made once at a time."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._kept: OrderedDict[K, tuple[float, V]] = OrderedDict()
+        self._kept: OrderedDict[K, tuple[float, float, V]] = OrderedDict()  # made again from then, good until then
         self._making: dict[K, asyncio.Task[V]] = {}
 
     async def get(self, key: K, make: Callable[[], Awaitable[tuple[V, float]]]) -> V:
         """The answer for `key`: kept, on its way already, or made now by `make`, which also says for how long."""
-        kept = self._kept.get(key)
-        if kept and kept[0] > self._clock():
-            return kept[1]
-        if key not in self._making:
+        kept, now = self._kept.get(key), self._clock()
+        fresh = kept is not None and now < kept[0]
+        if not fresh and key not in self._making:
             self._making[key] = asyncio.create_task(self._make(key, make))
+            self._making[key].add_done_callback(_seen)
+        if kept and now < kept[1]:
+            return kept[2]
         return await asyncio.shield(self._making[key])  # a caller that goes away takes nothing from the others
 
     async def _make(self, key: K, make: Callable[[], Awaitable[tuple[V, float]]]) -> V:
@@ -49,10 +52,17 @@ class Once(Generic[K, V]):
             del self._making[key]
         self._kept.pop(key, None)
         if seconds > 0:
-            self._kept[key] = (self._clock() + seconds, value)
+            now = self._clock()
+            self._kept[key] = (now + AHEAD * seconds, now + seconds, value)
         while len(self._kept) > CACHE_ENTRIES:
             self._kept.popitem(last=False)
         return value
+
+
+def _seen(task: "asyncio.Task[object]") -> None:
+    """Whoever waits is told of a failure; where nobody waits the next caller asks again."""
+    if not task.cancelled():
+        task.exception()
 
 
 class Identity:

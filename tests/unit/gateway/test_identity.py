@@ -64,6 +64,27 @@ async def test_a_question_is_asked_once_at_a_time_and_its_answer_kept():
     assert await once.get("k", make) == 2
 
 
+async def test_an_answer_is_made_again_before_it_is_too_old_and_nobody_waits_for_that():
+    now, asked, answers = [0.0], [], {1: 1, 3: 3}
+    once: Once[str, int] = Once(clock=lambda: now[0])
+
+    async def make() -> tuple[int, float]:
+        asked.append(1)
+        await asyncio.sleep(0)
+        return answers[len(asked)], 10.0  # the second time it fails
+
+    async def get_at(second: float) -> int:
+        now[0] = second
+        found = await once.get("k", make)
+        for _ in range(5):
+            await asyncio.sleep(0)  # what was begun meanwhile
+        return found
+
+    assert [await get_at(0.0), await get_at(7.0), len(asked)] == [1, 1, 1]
+    assert [await get_at(8.0), len(asked)] == [1, 2]
+    assert [await get_at(9.0), await get_at(10.5), len(asked)] == [1, 3, 3]
+
+
 async def test_an_answer_that_is_kept_for_no_time_is_asked_for_again():
     asked = []
     once: Once[str, int] = Once()
