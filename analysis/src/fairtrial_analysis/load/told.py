@@ -14,6 +14,9 @@ _STATES: Mapping[str, Callable[[str], Value]] = {
 }
 
 
+_measured = lru_cache(maxsize=4096)(measured)  # and many the same small counts
+
+
 def state(name: str, reason: str) -> Value:
     """No number, and why."""
     return _STATES[name](reason)
@@ -22,7 +25,7 @@ def state(name: str, reason: str) -> Value:
 def plain(value: recorded.Value[Any]) -> Value:
     """A record's value as statistics have it."""
     if value.state == "measured":
-        return measured(value.value) if isinstance(value.value, int) else state("missing", "not_a_number")
+        return _measured(value.value) if isinstance(value.value, int) else state("missing", "not_a_number")
     return state(value.state, value.reason or "no_reason")
 
 
@@ -37,4 +40,4 @@ def told(metrics: Mapping[str, Any], key: str, part: str, like: recorded.Value[i
     number = number.get(part) if part and isinstance(number, dict) else number
     if isinstance(number, bool) or not isinstance(number, int):
         return state("missing", "not_told")
-    return measured(number)
+    return _measured(number)

@@ -1,6 +1,7 @@
 """From what was loaded to the report. Pure: no clock, no file, no environment; the same input gives the same report."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from fairtrial import documents
@@ -150,6 +151,9 @@ def _run(row: Row) -> Run:
         trace_gaps=list(row.trace_gaps),
         values={name: plain(value.value) for name, value in row.values.items() if value.value is not None},
         absent=[
-            Absent(name, value.state, value.reason) for name, value in row.values.items() if value.state != "measured"
+            _absent(name, value.state, value.reason) for name, value in row.values.items() if value.state != "measured"
         ],
     )
+
+
+_absent = lru_cache(maxsize=4096)(Absent)  # thousands of runs lack the same for the same reason

@@ -1,5 +1,6 @@
 """What the report must say of each metric that every run has: summaries, ratios, differences in blocks. Pure."""
 
+import math
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations_with_replacement
@@ -12,7 +13,7 @@ from fairtrial.audit.numbers.rows import Row
 from fairtrial.audit.numbers.rule import geometric_mean, per_success, ratios
 from fairtrial.audit.numbers.sample import Sample, median, numbers, value
 
-HODGES_LEHMANN_MAX = 500
+HODGES_LEHMANN_MAX, SCALE_BITS_MAX = 500, 512
 _ONE = 1e-12  # a geometric mean of exactly 1 may come out on either side of it
 _FENCE = Fraction(3, 2)
 
@@ -212,7 +213,14 @@ def _won(row: Row | None, metric: str) -> Fraction | None:
 def _hodges_lehmann(differences: list[Fraction]) -> Fraction | None:
     if len(differences) > HODGES_LEHMANN_MAX:
         return None
-    return median((a + b) / 2 for a, b in combinations_with_replacement(differences, 2))
+    scale = math.lcm(*(each.denominator for each in differences))
+    if scale.bit_length() > SCALE_BITS_MAX:
+        return median((a + b) / 2 for a, b in combinations_with_replacement(differences, 2))
+    whole = [int(each * scale) for each in differences]  # integers take a tenth of the time
+    sums = sorted(a + b for a, b in combinations_with_replacement(whole, 2))
+    if not sums:
+        return None
+    return Fraction(sums[(len(sums) - 1) // 2] + sums[len(sums) // 2], 4 * scale)
 
 
 def _outliers(sample: Sample, metric: str) -> list[dict[str, Any]]:

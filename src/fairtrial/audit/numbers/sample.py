@@ -115,15 +115,20 @@ def numbers(rows: Iterable[Row], metric: str) -> list[Fraction]:
     return [found for row in rows if (found := value(row, metric).number) is not None]
 
 
+def ranked(given: Iterable[Fraction]) -> list[Fraction]:
+    """In ascending order. Fractions compare slowly; rounding turns no two of them round, and so may go first."""
+    return sorted(given, key=lambda each: (float(each), each))
+
+
 def median(given: Iterable[Fraction]) -> Fraction | None:
     """The median; None of nothing."""
-    ordered = sorted(given)
+    ordered = ranked(given)
     return (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2 if ordered else None
 
 
 def quantile(given: Iterable[Fraction], q: Fraction) -> Fraction:
     """Hyndman and Fan's type 7, of at least one value."""
-    ordered = sorted(given)
+    ordered = ranked(given)
     at = (len(ordered) - 1) * q
     below = int(at)
     above = min(below + 1, len(ordered) - 1)

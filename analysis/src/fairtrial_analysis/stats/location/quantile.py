@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from fairtrial_analysis.stats.conventions import CONVENTIONS, Conventions
+from fairtrial_analysis.stats.location.ordering import ordered
 from fairtrial_analysis.stats.value import Number
 
 EMPTY = "no_values"
@@ -33,11 +34,11 @@ def quantile(values: Sequence[Number], q: Fraction, conventions: Conventions = C
         raise ValueError(f"a quantile lies strictly between 0 and 1, not at {q}")
     if not values:
         return Quantile(q, 0, None, reason=EMPTY)
-    ordered = sorted(values)
-    below, rest = divmod((len(ordered) - 1) * q.numerator, q.denominator)
-    found = Fraction(ordered[below])
+    ranked = ordered(values)
+    below, rest = divmod((len(ranked) - 1) * q.numerator, q.denominator)
+    found = Fraction(ranked[below])
     if rest:
-        found += Fraction(rest, q.denominator) * (ordered[below + 1] - ordered[below])
+        found += Fraction(rest, q.denominator) * (ranked[below + 1] - ranked[below])
     # as many values as the convention asks for one beyond the 95th percentile, and in proportion for other tails
     needed = Fraction(conventions.tail_quantile_min_n, 20) / min(q, 1 - q)
-    return Quantile(q, len(ordered), found, interpolation_only=min(q, 1 - q) < Fraction(1, 4) and len(ordered) < needed)
+    return Quantile(q, len(ranked), found, interpolation_only=min(q, 1 - q) < Fraction(1, 4) and len(ranked) < needed)

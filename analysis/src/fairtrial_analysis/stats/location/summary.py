@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from fairtrial_analysis.stats.conventions import CONVENTIONS, Conventions
+from fairtrial_analysis.stats.location.ordering import ordered
 from fairtrial_analysis.stats.location.quantile import EMPTY, quantile
 from fairtrial_analysis.stats.value import Number, Sample, Value, sample
 
@@ -62,8 +63,8 @@ def _moments(values: Sequence[Number]) -> tuple[Fraction, float | None]:
 
 def median(values: Iterable[Number]) -> Fraction | None:
     """The median alone, exactly; None of no values. By hand: statistics.median divides integers to a float."""
-    ordered = sorted(values)
-    if not ordered:
+    ranked = ordered(values)
+    if not ranked:
         return None
-    high, low = ordered[len(ordered) // 2], ordered[(len(ordered) - 1) // 2]
+    high, low = ranked[len(ranked) // 2], ranked[(len(ranked) - 1) // 2]
     return Fraction(high) if low == high else Fraction(low + high) / 2

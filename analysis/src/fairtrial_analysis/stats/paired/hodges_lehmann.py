@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations_with_replacement
 
+from fairtrial_analysis.stats.location.ordering import whole
 from fairtrial_analysis.stats.location.summary import median
 from fairtrial_analysis.stats.value import Number
 
 
 def hodges_lehmann(differences: Sequence[Number]) -> Fraction | None:
     """The estimate; None of no differences."""
-    twice = median(one + other for one, other in combinations_with_replacement(differences, 2))
-    return None if twice is None else twice / 2
+    scaled, scale = whole(differences)  # integers add and compare many times as fast as fractions
+    twice = median(one + other for one, other in combinations_with_replacement(scaled, 2))
+    return None if twice is None else twice / (2 * scale)
