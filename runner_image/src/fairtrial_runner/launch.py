@@ -105,7 +105,8 @@ class Launch:
                 if (reason := stops_all(step, ended)) is not None:
                     ending = reason
                     break
-        self._tell("consumption", value=documents.to_json(Counters.read().since(before)))
+        if self._alone:  # else the cgroup is not the agent's alone, and counts what others use too
+            self._tell("consumption", value=documents.to_json(Counters.read().since(before)))
         self._tell("leftovers", value=documents.to_json(leftovers.finish(self._ended)))
         return ending
 

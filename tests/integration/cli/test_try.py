@@ -62,6 +62,7 @@ def test_the_reference_passes_and_everything_says_what_it_is(
     summary = summary_of(kept)
     assert (summary["what"], summary["outcome"], summary["cause"]) == (LABEL, "passed", "none")
     assert summary["agent"]["isolation"] == "not_applicable"
+    assert summary["agent"]["consumption"] is None, "the machine's counters are not this agent's"
     assert summary["evaluation"]["snapshotSha256"] == summary["agent"]["snapshot"]["artifact"]["sha256"]
     assert (kept / "agent" / "snapshot.tar").is_file()
     assert not (kept / "record.json").exists()
