@@ -7,9 +7,8 @@ from typing import Any
 from rich.console import Console
 
 from fairtrial.cli import output
+from fairtrial.cli.analysed import of_cohort
 from fairtrial.cli.download import Address, download
-from fairtrial.cli.kubectl import Kubectl
-from fairtrial.errors import FairtrialError, InvalidInput
 from fairtrial.evidence import package_paths as paths
 from fairtrial.evidence.store import S3Store
 
@@ -20,27 +19,15 @@ def run(what: str, namespace: str, context: str | None, to: Path | None) -> None
     """Fetch the package of a cohort, by the digest in its status, or the one at an address."""
     store = S3Store.from_env()
     bucket = store.settings.bucket
-    address = Address.of(what, bucket) if what.startswith("s3://") else _of_cohort(what, namespace, context, bucket)
+    if what.startswith("s3://"):
+        address = Address.of(what, bucket)
+    else:
+        address = of_cohort(what, namespace, context, bucket).address
     folder = to or FOLDER / address.digest
     console = output.console()
     with console.status("lists …") as status:
         count = download(store, address, folder, lambda done, of: status.update(f"{done} of {of} files …"))
     _show(console, folder, count)
-
-
-def _of_cohort(cohort: str, namespace: str, context: str | None, bucket: str) -> Address:
-    status = Kubectl(context, namespace).get("benchmarkcohorts.fairtrial.dev", cohort).get("status", {})
-    analysis = status.get("analysis") or {}
-    if not analysis.get("packageUri"):
-        raise FairtrialError(
-            f"{namespace}/{cohort} has no package yet (phase {status.get('phase', 'Draft')}).",
-            next_move=f"Wait for it: kubectl wait -n {namespace} --for=condition=Analysed benchmarkcohort/{cohort}",
-        )
-    address = Address.of(analysis["packageUri"], bucket)
-    named = analysis.get("packageSha256")
-    if address.digest != named:
-        raise InvalidInput(f"{namespace}/{cohort}: its status names package {named}, at the address of another.")
-    return address
 
 
 def _show(console: Console, folder: Path, count: int) -> None:

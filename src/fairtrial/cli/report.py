@@ -12,15 +12,14 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from fairtrial.cli.kubectl import Kubectl
+from fairtrial.cli.analysed import of_cohort as package_of
 from fairtrial.cli.output import console, plain
 from fairtrial.cli.records import NotAsRecorded
-from fairtrial.errors import FairtrialError, InvalidInput
+from fairtrial.errors import InvalidInput
 from fairtrial.evidence import layout
 from fairtrial.evidence.package_paths import PAYLOAD, REPORT, own_key
 from fairtrial.evidence.store import S3Store
 
-KIND = "benchmarkcohorts.fairtrial.dev"
 PAGE = "analysis/report.html"
 SIZE_MAX = 256 * 1024 * 1024
 STATES = {"pass": "green", "fail": "red", "unknown": "yellow"}
@@ -38,12 +37,6 @@ class Found:
     name: str
     page: str
     verify: str
-
-
-class NotAnalysed(FairtrialError):
-    """The cohort has no package."""
-
-    reason = "NotAnalysed"
 
 
 def report(what: str, namespace: str, context: str | None) -> None:
@@ -66,26 +59,16 @@ def of_folder(folder: Path) -> Found:
 
 def of_cohort(name: str, namespace: str, context: str | None) -> Found:
     """The report in the package that the cohort's status names, checked against the digest there."""
-    status = Kubectl(context, namespace).get(KIND, name).get("status", {})
-    told = status.get("analysis") or {}
-    if not told.get("packageUri"):
-        raise NotAnalysed(f"Cohort {namespace}/{name} has no package. {_why(status)}".strip())
-    bucket, _, _ = told["packageUri"].removeprefix("s3://").partition("/")
-    base = layout.key_of_uri(told["packageUri"])
     store = S3Store.from_env()
-    if store.settings.bucket != bucket:
-        raise InvalidInput(f"FAIRTRIAL_S3_BUCKET is {store.settings.bucket}, but the package lies in {bucket}.")
+    bucket = store.settings.bucket
+    analysed = package_of(name, namespace, context, bucket)
+    base = analysed.address.base
     key = own_key(base, f"{PAYLOAD}{REPORT}")
     data = store.get(key, limit=SIZE_MAX)
-    if (actual := layout.sha256(data)) != told["reportSha256"]:
-        raise NotAsRecorded(key, told["reportSha256"], actual)
+    if (actual := layout.sha256(data)) != analysed.report_sha256:
+        raise NotAsRecorded(key, analysed.report_sha256, actual)
     page = layout.uri(bucket, own_key(base, f"{PAYLOAD}{PAGE}"))
     return Found(data, key, page, f"fairtrial fetch {name} -n {namespace}, then fairtrial verify")
-
-
-def _why(status: Json) -> str:
-    found = next((one for one in status.get("conditions", ()) if one["type"] == "Analysed"), None)
-    return f"Analysed is {found['status']}, {found['reason']}: {found.get('message', '')}" if found else ""
 
 
 def read(found: Found) -> Json:

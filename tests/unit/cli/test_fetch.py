@@ -13,8 +13,9 @@ from fairtrial_analysis.package import bag
 from fairtrial_analysis.package.listing import File
 from rich.console import Console
 
+from fairtrial.cli.analysed import of_cohort
 from fairtrial.cli.download import Address, PackageUnfit, download
-from fairtrial.cli.fetch import _of_cohort, _show
+from fairtrial.cli.fetch import _show
 from fairtrial.cli.records import NotAsRecorded
 from fairtrial.errors import FairtrialError, InvalidInput, NotStored, StoreUnavailable
 from fairtrial.evidence import package_paths as paths
@@ -384,7 +385,7 @@ def test_a_list_larger_than_any_that_is_made_is_not_read(
 
 # --- the command ----------------------------------------------------------------------------------------------------
 def status(monkeypatch: pytest.MonkeyPatch, **analysis: str) -> None:
-    monkeypatch.setattr("fairtrial.cli.fetch.Kubectl", lambda *_: SimpleNamespace(get=lambda *_: found))
+    monkeypatch.setattr("fairtrial.cli.analysed.Kubectl", lambda *_: SimpleNamespace(get=lambda *_: found))
     found = {"status": {"phase": "Complete", "analysis": analysis} if analysis else {"phase": "Running"}}
 
 
@@ -392,21 +393,21 @@ def test_a_cohorts_package_is_the_one_that_its_status_names(monkeypatch: pytest.
     uri = f"s3://{BUCKET}/ns/packages/{'a' * 64}/"
     status(monkeypatch, packageUri=uri, packageSha256="a" * 64)
 
-    assert _of_cohort("c", "trials", None, BUCKET) == Address.of(uri, BUCKET)
+    assert of_cohort("c", "trials", None, BUCKET).address == Address.of(uri, BUCKET)
 
 
 def test_a_status_that_names_another_digest_than_its_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     status(monkeypatch, packageUri=f"s3://{BUCKET}/ns/packages/{'a' * 64}/", packageSha256="b" * 64)
 
     with pytest.raises(InvalidInput, match="at the address of another"):
-        _of_cohort("c", "trials", None, BUCKET)
+        of_cohort("c", "trials", None, BUCKET)
 
 
 def test_a_cohort_without_a_package_tells_what_to_wait_for(monkeypatch: pytest.MonkeyPatch) -> None:
     status(monkeypatch)
 
     with pytest.raises(FairtrialError, match="phase Running") as refused:
-        _of_cohort("c", "trials", None, BUCKET)
+        of_cohort("c", "trials", None, BUCKET)
     assert "kubectl wait -n trials" in refused.value.next_move
 
 

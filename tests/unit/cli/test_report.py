@@ -9,8 +9,8 @@ from fairtrial_analysis.examples import example_report
 from fairtrial_analysis.report import canonical
 
 from fairtrial.cli import report
+from fairtrial.cli.analysed import NotAnalysed
 from fairtrial.cli.records import NotAsRecorded
-from fairtrial.cli.report import NotAnalysed
 from fairtrial.errors import InvalidInput
 from fairtrial.evidence.layout import sha256
 from fairtrial.evidence.memory import MemoryStore
@@ -88,7 +88,7 @@ class Cluster:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, status: dict[str, Any]) -> None:
         self.status, self.store = status, MemoryStore()
         made = type("Store", (), {"settings": type("S", (), {"bucket": "b"}), "get": self._get})
-        monkeypatch.setattr(report, "Kubectl", lambda *_: self)
+        monkeypatch.setattr("fairtrial.cli.analysed.Kubectl", lambda *_: self)
         monkeypatch.setattr(report, "S3Store", type("S3", (), {"from_env": staticmethod(made)}))
 
     def get(self, *_: str) -> dict[str, Any]:
