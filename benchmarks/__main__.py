@@ -11,7 +11,7 @@ from pathlib import Path
 import local_cluster
 
 RESULTS = Path(__file__).parent / "results"
-MEASUREMENTS = ("runtime", "upload", "run_latency", "model_calls", "analysis", "package", "verify")
+MEASUREMENTS = ("runtime", "store_calls", "upload", "run_latency", "model_calls", "analysis", "package", "verify")
 
 
 def main() -> None:
@@ -24,10 +24,13 @@ def main() -> None:
     RESULTS.mkdir(exist_ok=True)
     for name in parser.parse_args().names:
         print(f"== {name}", flush=True)
-        measured = importlib.import_module(f"benchmarks.{name}").measure()
+        module = importlib.import_module(f"benchmarks.{name}")
+        measured = module.measure()
         document = {"measured": measured, "machine": machine(), "at": datetime.now(UTC).isoformat(timespec="seconds")}
         (RESULTS / f"{name}.json").write_text(json.dumps(document, indent=2) + "\n")
         print(json.dumps(measured, indent=2), flush=True)
+        if write_page := getattr(module, "write_page", None):
+            write_page()
 
 
 def machine() -> dict[str, str | int]:
