@@ -32,8 +32,10 @@ from fairtrial_analysis.report import canonical, tables
 from fairtrial_analysis.report.compute import Made, compute
 
 from fairtrial import documents
+from fairtrial.cohort.ledger import Ledger, LedgerEntry
 from fairtrial.documents import Artifact
-from fairtrial.evidence.layout import Layout, sha256
+from fairtrial.evidence.layout import LEDGER_DIGITS, Layout, sha256
+from fairtrial.evidence.memory import MemoryStore
 from fairtrial.evidence.store import S3Settings, S3Store
 from fairtrial.signing import keys
 from fairtrial.usage.calls import ARTIFACT as CALLS
@@ -45,6 +47,7 @@ from local_cluster import s3
 SIZES = (100, 1000, 10_000)
 TASKS = 10
 ARTIFACTS, ARTIFACT_BYTES, CALLS_PER_RUN = 14, 360_000, 20
+ENTRIES_AT_A_LOOK = 10  # of the ledger, as the operator was seen to write it of 10,000 runs (docs/decisions/0014)
 STATEMENT_BYTES = {"record.sigstore.json": 8000, "evaluation.sigstore.json": 1500}
 BUCKET = "bench-package"
 WRITERS = 24
@@ -147,7 +150,26 @@ def _evidence(runs: int) -> Example:
                 made.store.put(f"{base}artifacts/{CALLS}", lists[one["sha256"]])
         for name, size in STATEMENT_BYTES.items() if artifacts else ():
             made.store.put(f"{base}{name}", sha256(key.encode()).encode() * (size // 64))
-    return made
+    return _paged(made)
+
+
+def _paged(made: Example) -> Example:
+    """The same with pages as an operator writes them of a large cohort: so many entries at a look, not one or two."""
+    folder, store = made.layout.cohort(*made.address).ledger(), MemoryStore()
+    pages = [json.loads(made.store.objects[key]) for key in made.store.keys(folder)]
+    entries = [(page["at"], entry) for page in pages for entry in page["entries"]]
+    first, middle, last = entries[:1], entries[1:-1], entries[-1:]
+    ledger = Ledger(made.address[1], made.address[2])
+    looks = [middle[at : at + ENTRIES_AT_A_LOOK] for at in range(0, len(middle), ENTRIES_AT_A_LOOK)]
+    for look in (first, *looks, last):
+        said = [documents.from_json(LedgerEntry, entry, "entry") for _, entry in look]
+        data = ledger.page(said, look[-1][0]).to_bytes()
+        store.put(f"{folder}{ledger.size + 1:0{LEDGER_DIGITS}d}.json", data)
+        ledger.take(data)
+    for key, data in made.store.objects.items():
+        if not key.startswith(folder):
+            store.put(key, data)
+    return replace(made, store=store)
 
 
 def _with_files(came: Came, label: str, lists: dict[str, bytes]) -> Came:
