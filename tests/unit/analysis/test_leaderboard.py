@@ -23,6 +23,7 @@ from fairtrial_analysis.stats.resampling.seeds import generator
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairtrial.audit.numbers import distributions as flips
 from fairtrial.audit.numbers import leaderboard as verified
 from fairtrial.audit.numbers.expect import problems
 from fairtrial.audit.numbers.rows import Row
@@ -176,6 +177,14 @@ def test_the_page_shows_ranks_ties_and_what_could_not_be_told_apart():
     assert "one pair alone must differ by 14.0 points to be told apart" in page
 
 
+def test_success_and_leaderboard_tell_the_same_p_also_of_more_tasks_than_can_be_enumerated():
+    made = report(lambda task, arm, repetition: arm == TREATMENT or (task + repetition) % 3 > 0, tasks=24)
+
+    (pair,) = (one for one in made.leaderboard.pairs if {one.arm, one.against} == {CONTROL, TREATMENT})
+    assert made.success.sign_flip.value == pair.p.value is not None
+    assert made.success.sign_flip.n == 24
+
+
 # --- another computation ----------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("lost_of_ten", [0, 1, 4, 9])
 @pytest.mark.parametrize("seed", range(3))
@@ -219,7 +228,7 @@ def test_both_computations_count_up_to_the_same_limit():
     at_most, beyond = [step] * 39 + [F(1)], [step] * 38 + [2 * step, F(1)]
 
     assert [counted_flip(each) is None for each in (at_most, beyond)] == [False, True]
-    assert [verified.p_of(each) for each in (at_most, beyond)] == [counted_flip(at_most), None]
+    assert [flips.counted_flip(each) for each in (at_most, beyond)] == [counted_flip(at_most), None]
 
 
 def test_a_pair_that_can_not_be_tested_is_tied():

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fairtrial.audit.numbers.distributions import sign_flip_two_sided
+from fairtrial.audit.numbers.distributions import counted_flip
 from fairtrial.audit.verify import Result
 from fairtrial.documents import dump
 from tests.unit.audit.world import World, cohort, happened, packaged, relisted
@@ -76,4 +76,4 @@ def test_whatever_is_changed_on_the_leaderboard_is_told(change: Callable[[Any], 
 
 
 def test_flips_of_hundreds_of_tasks_are_counted():
-    assert sign_flip_two_sided([1] * 400) == 2 / 2**400
+    assert counted_flip([1] * 400) == 2 / 2**400

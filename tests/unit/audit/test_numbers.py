@@ -41,7 +41,7 @@ RATIOS = [F(a, b) for a, b in zip(TREATMENT, CONTROL, strict=True)]
         ((geometric_mean(RATIOS),), (0.8419526720509605,)),
         ((float(distributions.superiority(37, 50, 29, 50)),), (0.952726339729725,)),
         ((float(distributions.fisher_two_sided((9, 1), (59, 51))),), (0.019104411130983455,)),
-        ((float(distributions.sign_flip_two_sided(DIFFERENCES)),), (0.009765625,)),
+        ((float(distributions.counted_flip(DIFFERENCES)),), (0.009765625,)),
         ((median([F(1), F(5), F(9)]) or 0, median([F(1), F(2)]) or 0), (5, 1.5)),
         (median([]), None),
         ((quantile([F(each) for each in (1, 2, 3, 4, 10)], F(95, 100)),), (8.8,)),

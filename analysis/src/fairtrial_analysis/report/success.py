@@ -8,12 +8,11 @@ from fairtrial_analysis.report.measured import GroupSuccess, Outcomes, Success, 
 from fairtrial_analysis.report.numbers import none, number, of_interval, share
 from fairtrial_analysis.report.values import Interval, Number, Of
 from fairtrial_analysis.stats.interval import Interval as StatsInterval
-from fairtrial_analysis.stats.paired.sign_flip import sign_flip
+from fairtrial_analysis.stats.paired.counted_flip import counted_flip
 from fairtrial_analysis.stats.paired.task_t import DIFFERENCE_OF_SHARES, task_t
 from fairtrial_analysis.stats.proportions.mantel_haenszel import Stratum, stratified_difference
 from fairtrial_analysis.stats.proportions.newcombe import newcombe
 from fairtrial_analysis.stats.proportions.posterior import posterior_superiority
-from fairtrial_analysis.stats.resampling.seeds import generator
 
 METRIC = "success_rate"
 SUPERIORITY_MAX = 1000  # runs; the exact sum of more has thousands of digits, and says no more
@@ -130,12 +129,10 @@ def _superiority(data: Data, pair: tuple[str, str]) -> Number:
 
 
 def _sign_flip(data: Data) -> Number:
-    """Only where every exchange can be enumerated: no seed, and anybody finds the same number."""
+    """Counted, never drawn: no seed, and anybody finds the same number."""
     of, differences = Of("tasks", METRIC), list(task_differences(data).values())
-    if len(differences) > data.conventions.permutation_exact_max_n:
-        return none("sign_flip", of, "too_many_tasks_to_enumerate")
-    found = sign_flip(differences, generator(0, "never used"), data.conventions)
-    return number(found.p, "sign_flip", of, reason=found.reason, n=found.n)
+    reason = "too_many_sums_to_count" if differences else "no_differences"
+    return number(counted_flip(differences, data.conventions), "sign_flip", of, reason=reason, n=len(differences))
 
 
 def _outcomes(data: Data, pair: tuple[str, str]) -> Outcomes:

@@ -11,6 +11,7 @@ from functools import lru_cache
 
 Z = 1.959963984540054  # the normal quantile of two-sided 95 %
 TAIL = 0.025
+FLIPPED_MAX, SUMS_MAX = 16, 10_000_000  # of more differences than these, times their sums, no flips are counted
 _TINY, _STEPS, _BISECTIONS, _CLOSE = 1e-300, 500, 200, 1e-16
 
 
@@ -49,9 +50,15 @@ def fisher_two_sided(lost: tuple[int, int], begun: tuple[int, int]) -> Fraction:
     return Fraction(sum(each for each in ways if each <= seen), math.comb(total, out))
 
 
-def sign_flip_two_sided(differences: list[Fraction]) -> Fraction:
-    """The share of all flips of signs whose sum is as far from zero; counted by sums, which is fast where they tie."""
+def counted_flip(differences: list[Fraction]) -> Fraction | None:
+    """The share of all flips of signs whose sum is as far from zero; counted by sums, which is fast where they tie.
+
+    None of nothing, and where flips and sums are both too many.
+    """
     scale = math.lcm(*(each.denominator for each in differences))
+    reach = sum(abs(each) for each in differences) * scale
+    if not differences or (len(differences) > FLIPPED_MAX and len(differences) * reach > SUMS_MAX):
+        return None
     sums = {0: 1}
     for step in (abs(int(each * scale)) for each in differences):
         flipped: dict[int, int] = {}

@@ -4,20 +4,18 @@ A candidate without a valid run has no rank, and keeps its pairs' places in the 
 to be counted is not told apart.
 """
 
-import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
-from fairtrial.audit.numbers.distributions import sign_flip_two_sided
+from fairtrial.audit.numbers.distributions import counted_flip
 from fairtrial.audit.numbers.expect import Ends, Num, of
 from fairtrial.audit.numbers.intervals import share_difference_t
 from fairtrial.audit.numbers.sample import Sample
-from fairtrial.audit.numbers.success import ENUMERATED_MAX, METRIC, share
+from fairtrial.audit.numbers.success import METRIC, share
 
 JsonObject = dict[str, Any]
 ALPHA = Fraction(5, 100)
-STEPS_MAX = 10_000_000  # tasks times the sum of their differences as integers: what is still counted
 
 
 def leaderboard(sample: Sample) -> JsonObject:
@@ -33,7 +31,7 @@ def leaderboard(sample: Sample) -> JsonObject:
         for one, other in couples
         if one in rates and other in rates
     }
-    p = {pair: found for pair, each in steps.items() if (found := p_of(each)) is not None}
+    p = {pair: found for pair, each in steps.items() if (found := counted_flip(each)) is not None}
     adjusted = _adjusted(p, len(couples))
     totals = {pair: sum(each, Fraction(0)) for pair, each in steps.items()}
     won = {  # (better, worse)
@@ -48,15 +46,6 @@ def leaderboard(sample: Sample) -> JsonObject:
         "leftOut": [task for task in sample.tasks if task not in tasks],
         "smallest": _smallest(sample, len(couples)),
     }
-
-
-def p_of(differences: list[Fraction]) -> Fraction | None:
-    """The exact p, where it can be had."""
-    scale = math.lcm(*(each.denominator for each in differences))
-    total = sum(abs(each) for each in differences) * scale
-    if len(differences) > ENUMERATED_MAX and len(differences) * total > STEPS_MAX:
-        return None
-    return sign_flip_two_sided(differences)
 
 
 def _adjusted(p: Mapping[tuple[str, str], Fraction], family: int) -> dict[tuple[str, str], Fraction]:

@@ -5,14 +5,14 @@ from fractions import Fraction
 from typing import Any
 
 from fairtrial.audit.numbers.conduct import recovered, trace_gaps
-from fairtrial.audit.numbers.distributions import sign_flip_two_sided, superiority
+from fairtrial.audit.numbers.distributions import counted_flip, superiority
 from fairtrial.audit.numbers.expect import Ends, Num, of
 from fairtrial.audit.numbers.intervals import clopper_pearson, newcombe, share_difference_t, wilson
 from fairtrial.audit.numbers.rows import Row
 from fairtrial.audit.numbers.sample import Sample, cause
 
 METRIC = "success_rate"
-ENUMERATED_MAX, K_MAX = 16, 20
+K_MAX = 20
 Counts = tuple[int, int]
 
 
@@ -97,9 +97,6 @@ def _over_tasks(sample: Sample) -> dict[str, Any]:
     student, pooled = share_difference_t(differences), newcombe(a, n, b, m)
     both = [each for each in (student, pooled) if each is not None]
     hull = (min(each[0] for each in both), max(each[1] for each in both)) if both else None
-    flip = Num("sign_flip", about, _flip(differences) if differences else None, counts=count)
-    if len(differences) > ENUMERATED_MAX:
-        flip = Num("sign_flip", about, None)
     return {
         "overTasks": Num(
             "mean_of_task_differences", about, mean, Ends("task_t", *student) if student else None, counts=count
@@ -109,12 +106,8 @@ def _over_tasks(sample: Sample) -> dict[str, Any]:
         ),
         "mantelHaenszel": Num("mantel_haenszel", about, _mantel_haenszel(sample), counts=count),
         "superiority": Num("probability_of_superiority", runs, superiority(a, n, b, m), counts={"n": n + m}),
-        "signFlip": flip,
+        "signFlip": Num("sign_flip", about, counted_flip(differences), counts=count),
     }
-
-
-def _flip(differences: list[Fraction]) -> float:
-    return float(sign_flip_two_sided(differences))
 
 
 def _mantel_haenszel(sample: Sample) -> Fraction | None:

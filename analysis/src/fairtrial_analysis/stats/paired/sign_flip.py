@@ -1,4 +1,4 @@
-"""Sign-flip test of differences: the labels of arms exchanged in every way. By scipy.stats.permutation_test.
+"""Sign-flip test of differences, one-sided or drawn too: what the reports tell is counted (counted_flip.py). By scipy.
 
 Reference: Fisher's randomisation test; the statistic is the sum. Blocks are the unit for "no effect on any run", tasks
 for "no average effect over tasks". Differences become integers first, so that ties are exact. Up to a declared size
