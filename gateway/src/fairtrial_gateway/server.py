@@ -4,7 +4,9 @@ What cannot be read as a request never reaches the application. It is answered a
 with 431, anything else with 400, in a form that the clients of every wire take for an error.
 """
 
+import asyncio
 import json
+import time
 
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError, LineTooLong
@@ -14,6 +16,8 @@ from fairtrial_gateway.refusals import RefusalLog
 
 HEAD_BYTES = 8190  # of a line, and of one header
 LINGER_SECONDS = 5.0  # how long a refused body is read on, so that its sender sees the answer
+HEAD_LINGER_SECONDS, LOOK_SECONDS = 2.0, 0.05  # the same for a head over the limit
+HEAD_TOO_LARGE, NOT_HTTP = "head_too_large", "not_http"
 _TOO_MANY = "Too many"  # how the parser begins when there are more headers than it takes
 
 
@@ -64,22 +68,40 @@ def _protocol(refusals: RefusalLog) -> type[RequestHandler]:
                 return super().handle_error(request, status, exc, message)
             status, cause = unreadable(exc)
             refusals.note(cause, status, request.remote or "")
-            response = web.Response(status=status, body=error_of(status, cause), content_type="application/json")
+            self.close()  # what else comes on this connection is dropped
+            kind = ReadOn if cause == HEAD_TOO_LARGE else web.Response
+            response = kind(status=status, body=error_of(status, cause), content_type="application/json")
             response.force_close()
             return response
 
     return Protocol
 
 
+class ReadOn(web.Response):
+    """An answer after which the connection stays open for a moment: closed at once it would be reset while a client is
+    still sending, and the client would not see the answer.
+    """
+
+    async def write_eof(self, data: bytes = b"") -> None:
+        """Send the end, and wait until the client is gone."""
+        transport = self._req.transport if self._req else None
+        await super().write_eof(data)
+        if transport and not transport.is_closing() and transport.can_write_eof():
+            transport.write_eof()
+        until = time.monotonic() + HEAD_LINGER_SECONDS
+        while transport and not transport.is_closing() and time.monotonic() < until:  # noqa: ASYNC110 — no event tells
+            await asyncio.sleep(LOOK_SECONDS)
+
+
 def unreadable(error: HttpProcessingError) -> tuple[int, str]:
     """Status and cause for bytes that are no request. Pure."""
     too_long = isinstance(error, LineTooLong) or (error.message or "").startswith(_TOO_MANY)
-    return (431, "head_too_large") if too_long else (400, "not_http")
+    return (431, HEAD_TOO_LARGE) if too_long else (400, NOT_HTTP)
 
 
 _SAYS = {
-    "head_too_large": f"head_too_large: a line or a header of a request may have {HEAD_BYTES} bytes.",
-    "not_http": "not_http: this is no HTTP request.",
+    HEAD_TOO_LARGE: f"head_too_large: a line or a header of a request may have {HEAD_BYTES} bytes.",
+    NOT_HTTP: "not_http: this is no HTTP request.",
 }
 
 
