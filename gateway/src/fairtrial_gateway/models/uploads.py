@@ -20,18 +20,24 @@ from fairtrial_gateway.models.storing import Ended
 from fairtrial_gateway.models.workers import Worker
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
-START_SECONDS = 0.05  # of a call that ends sooner the page says it all as soon, and its start needs no object
+START_SECONDS = 0.05  # a start is told unless the page is in the store by then, which says it all
 T = TypeVar("T")
 
 
 @dataclass
 class _Open:
-    """An exchange that has not ended."""
+    """An exchange that is not in the store as a whole, and what tells that it has begun."""
 
     started: Started
     path: Path
-    timer: asyncio.TimerHandle
+    timer: asyncio.TimerHandle | None = None
     telling: "asyncio.Task[None] | None" = None
+
+    def done(self) -> None:
+        """Tell nothing any more."""
+        for each in (self.timer, self.telling):
+            if each:
+                each.cancel()
 
 
 class Uploads:
@@ -56,19 +62,16 @@ class Uploads:
 
     def began(self, started: Started, path: Path) -> None:
         """An exchange has begun."""
-        timer = asyncio.get_running_loop().call_later(START_SECONDS, self._tell, started.exchange)
-        self._open[started.exchange] = _Open(started, path, timer)
+        begun = self._open[started.exchange] = _Open(started, path)
+        begun.timer = asyncio.get_running_loop().call_later(START_SECONDS, self._tell, begun)
 
     def ended(self, page: Exchange, secrets: Mapping[str, bytes] | None, *, written: bool = False) -> None:
         """An exchange is over; the secrets are looked for in its journal, which has the page if that is `written`."""
         begun = self._open.pop(page.exchange)
-        begun.timer.cancel()
-        if begun.telling:
-            begun.telling.cancel()
         attempts = [Ended(begun.path, secrets, begun.started, page)]
         if written:
             attempts.insert(0, Ended(begun.path, secrets))
-        self._tasks[page.exchange] = asyncio.create_task(self._store(page.exchange, attempts))
+        self._tasks[page.exchange] = asyncio.create_task(self._store(begun, attempts))
 
     async def settled(self) -> None:
         """Wait until everything that has ended is in the store."""
@@ -77,23 +80,20 @@ class Uploads:
 
     async def close(self) -> None:
         """Stop; what is in the spool stays there."""
-        telling = []
         for begun in self._open.values():
-            begun.timer.cancel()
-            telling += [begun.telling] if begun.telling else []
-        tasks = [*self._tasks.values(), *telling]
+            begun.done()
+        tasks = list(self._tasks.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._worker.close()
 
-    def _tell(self, exchange: str) -> None:
-        """Put `started.json`, until the exchange ends."""
-        begun = self._open[exchange]
+    def _tell(self, begun: _Open) -> None:
+        """Put `started.json`: whoever lists the run's calls waits for this one's page."""
         call = self._patiently(self._small, "store a start", lambda: self._worker.started(begun.started))
-        begun.telling = asyncio.create_task(self._logged(exchange, call))
+        begun.telling = asyncio.create_task(self._logged(begun.started.exchange, call))
 
-    async def _store(self, exchange: str, attempts: list[Ended]) -> None:
+    async def _store(self, begun: _Open, attempts: list[Ended]) -> None:
         """Store an exchange; the last of `attempts` is made as often as needed."""
 
         def attempt() -> Awaitable[int]:
@@ -105,9 +105,10 @@ class Uploads:
             self._spool.remove(attempts[-1].path)
 
         try:
-            await self._logged(exchange, store())
+            await self._logged(begun.started.exchange, store())
         finally:
-            self._tasks.pop(exchange, None)
+            begun.done()
+            self._tasks.pop(begun.started.exchange, None)
 
     async def _logged(self, exchange: str, work: Awaitable[object]) -> None:
         try:

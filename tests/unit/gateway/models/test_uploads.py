@@ -23,8 +23,11 @@ PAGE = Exchange(NAME, RUN, "p", "openaiChat", "/v1/chat/completions", "2026", "c
 class Worker:
     """Remembers what it was asked, and fails as often as it is told."""
 
-    def __init__(self, failures: int = 0) -> None:
+    def __init__(self, failures: int = 0, *, held: bool = False) -> None:
         self.starts: list[Started] = []
+        self.free = asyncio.Event()
+        if not held:
+            self.free.set()
         self.ends: list[Ended] = []
         self.told = asyncio.Event()
         self._failures = failures
@@ -34,6 +37,7 @@ class Worker:
         self.told.set()
 
     async def ended(self, ended: Ended) -> int:
+        await self.free.wait()
         self.ends.append(ended)
         self._failures -= 1
         if self._failures >= 0:
@@ -60,6 +64,17 @@ async def test_a_call_that_ends_at_once_needs_no_start_in_the_store(tmp_path):
 
     assert (worker.starts, len(worker.ends), uploads.waiting) == ([], 1, 0)
     assert not list(tmp_path.iterdir())
+
+
+async def test_the_start_of_a_call_whose_page_is_late_is_told_so_that_somebody_waits_for_it(tmp_path):
+    uploads = begun(tmp_path, worker := Worker(held=True))
+    uploads.ended(PAGE, {})
+    async with asyncio.timeout(1):
+        await worker.told.wait()
+    worker.free.set()
+    await uploads.settled()
+
+    assert (worker.starts, len(worker.ends)) == ([STARTED], 1)
 
 
 async def test_the_start_of_a_call_that_goes_on_is_told(tmp_path):
