@@ -7,7 +7,7 @@ from typing import Protocol
 
 from aiohttp import web
 
-from fairtrial.journal.exchange import FORWARDED, TOOL, session_of
+from fairtrial.journal.exchange import FORWARDED, TOOL, Started, session_of
 from fairtrial.journal.summary import Ending, Exchange
 from fairtrial.secrets.redact import redact_target
 from fairtrial.usage.counters import NOT_FORWARDED, State, Usage, unavailable
@@ -102,35 +102,22 @@ class Live:
         if self.ending == "complete" and self._came_short(found):
             self.ending, self.message = "upstream_cut", "The answer lacks the event that ends it."
         started, facts = self.recording.started, self.facts
-        return Exchange(
-            exchange=started.exchange,
-            run=started.run,
-            provider=started.provider,
-            wire=started.wire,
-            path=started.path,
-            started_at=started.started_at,
+        headers = ((name.decode("latin-1"), value.decode("latin-1")) for name, value in self.request.raw_headers)
+        return replace(
+            page(started, facts, found, self.answer_headers),
             ending=self.ending,
             kind=TOOL if self.peer.wire == TOOL else self.call.kind if self.call else "",
             refusal=self.refusal,
             message=self.message[:TEXT_MAX],
-            requested_model=(facts.model if facts else "") or None,
-            answered_model=(found.model if found else "") or None,
             status=self.status,
-            provider_request_id=request_id(self.answer_headers),
-            response_id=(found.response_id if found else "") or None,
-            stop_reason=found.stop_reason if found else "",
-            error_type=found.error_type if found else "",
             queued_ms=self.queued_ms,
             ttfb_ms=self.ttfb_ms,
             ttft_ms=self._first_token_ms(found),
             ttlb_ms=self.ttlb_ms,
             request_bytes=self.request_bytes,
             response_bytes=self.response_bytes,
-            streamed=facts.streamed if facts else False,
             usage=self._usage(found),
-            first_usable=found.first_usable if found else False,
-            step=started.step,
-            session=session_of((n.decode("latin-1"), v.decode("latin-1")) for n, v in self.request.raw_headers),
+            session=session_of(headers),
         )
 
     def _answered(self) -> ResponseFacts | None:
@@ -164,6 +151,31 @@ class Live:
             state: State = "absent" if found.usage.state == "absent" else "incomplete"
             return replace(found.usage, state=state, reason="not_readable")
         return found.usage
+
+
+def page(
+    started: Started, asked: RequestFacts | None, found: ResponseFacts | None, answer_headers: list[tuple[bytes, bytes]]
+) -> Exchange:
+    """Which call it was, what it asked for and what its answer says, whoever ends it: the gateway that had it under
+    way, or one that found its journal. How it ended, its times, sizes and usage are for them to say."""
+    return Exchange(
+        exchange=started.exchange,
+        run=started.run,
+        provider=started.provider,
+        wire=started.wire,
+        path=started.path,
+        started_at=started.started_at,
+        ending="gateway_restarted",
+        requested_model=(asked.model if asked else "") or None,
+        answered_model=(found.model if found else "") or None,
+        provider_request_id=request_id(answer_headers),
+        response_id=(found.response_id if found else "") or None,
+        stop_reason=found.stop_reason if found else "",
+        error_type=found.error_type if found else "",
+        streamed=asked.streamed if asked else False,
+        first_usable=found.first_usable if found else False,
+        step=started.step,
+    )
 
 
 def request_id(headers: list[tuple[bytes, bytes]]) -> str | None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from dataclasses import replace
 from pathlib import Path
 
 from fairtrial.errors import FairtrialError, InvalidInput
@@ -15,7 +16,7 @@ from fairtrial_gateway.kubernetes import ApiUnavailable
 from fairtrial_gateway.logs import say
 from fairtrial_gateway.models.canaries import Canaries
 from fairtrial_gateway.models.decompress import Plain
-from fairtrial_gateway.models.exchange import request_id
+from fairtrial_gateway.models.exchange import page
 from fairtrial_gateway.models.parties import Owner, Peer, ToolServer
 from fairtrial_gateway.models.providers import Providers
 from fairtrial_gateway.models.reading import SCAN_LIMIT, Told, coding, told
@@ -93,32 +94,18 @@ def ended_page(path: Path, facts: Told, provider: Peer | None) -> Exchange:
     headers = (
         [(name.encode("latin-1"), value.encode("latin-1")) for name, value in response.headers] if response else []
     )
-    return Exchange(
-        exchange=started.exchange,
-        run=started.run,
-        provider=started.provider,
-        wire=started.wire,
-        path=started.path,
-        started_at=started.started_at,
+    return replace(
+        page(started, asked, answered, headers),
         ending="complete" if facts.response_whole else "gateway_restarted",
         kind=TOOL if started.wire == TOOL else asked.call.kind if asked else "",
         message="" if facts.response_whole else _MESSAGE,
-        requested_model=(asked.model if asked else "") or None,
-        answered_model=(answered.model if answered else "") or None,
         status=response.status if response else None,
-        provider_request_id=request_id(headers),
-        response_id=(answered.response_id if answered else "") or None,
-        stop_reason=answered.stop_reason if answered else "",
-        error_type=answered.error_type if answered else "",
         ttfb_ms=facts.response_ms,
         ttft_ms=first_ms if answered and answered.first_usable else None,
         ttlb_ms=facts.last_ms if facts.response_whole else None,
         request_bytes=facts.request_bytes,
         response_bytes=facts.response_bytes,
-        streamed=asked.streamed if asked else False,
         usage=usage or _no_usage(started.wire, reason, nothing),
-        first_usable=answered.first_usable if answered else False,
-        step=started.step,
         session=session_of((name, value) for name, value in request.headers) if request else {},
     )
 
