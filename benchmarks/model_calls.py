@@ -17,6 +17,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+from benchmarks import model_calls_page
 from benchmarks.model_load import MAX_LATE, Bulk, Calls, Streams, calls, paced_streams
 from benchmarks.model_systems import MB, System, Systems
 
@@ -39,6 +40,11 @@ Rows = dict[str, list[Row]]  # by system and load, a row each round
 def measure() -> dict[str, Any]:
     """Medians over the rounds. Milliseconds, seconds of processor time for 1000 calls, MB of 10^6 bytes."""
     return asyncio.run(_measure())
+
+
+def write_page() -> None:
+    """Write the numbers into `model_calls.md`."""
+    model_calls_page.write()
 
 
 async def _measure() -> dict[str, Any]:
