@@ -353,9 +353,10 @@ def dump(document: Any) -> bytes:
 
 def to_json(value: Any) -> Any:
     """Dataclasses become objects with camelCase keys; everything else stays as it is."""
-    if type(value) in _PLAIN:  # nearly everything in a document, so looked at first
+    kind: Any = type(value)
+    if kind in _PLAIN:  # nearly everything in a document, so looked at first
         return value
-    if (names := _names(type(value))) is not None:
+    if (names := _names(kind)) is not None:
         made = {key: getattr(value, name) for key, name in names}
         return {key: each if type(each) in _PLAIN else to_json(each) for key, each in made.items()}
     if isinstance(value, dict):
