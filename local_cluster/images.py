@@ -36,6 +36,7 @@ OVER_ACP = "-acp"  # ends the folder of an agent whose image is another agent's,
 PROVIDER = "scripted-provider"
 # In the cache like the others, and described by code: the base, the sandbox of pods, the queues of some tests.
 MADE_ELSEWHERE = {"base", "pause", "kueue"}
+_BROKEN = re.compile(r'for image with ID \\?"([0-9a-f]{64})')
 STEPS = "steps"  # beside an archive: the builder's images that the steps of its Dockerfile made
 # In a copied folder, neither content of an image nor a reason to build it again.
 IGNORED = (".git", ".venv", "__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis", "node_modules")
@@ -169,7 +170,6 @@ def _build(image: Image, tag: str, target: Path) -> None:
     # Compressing would take longer than the rest, and saves nothing on one machine.
     _buildah(image.name, "push", "--disable-compression", tag, f"oci-archive:{target / 'image.tar'}:latest")
     ignore_file.unlink()
-    _forget_older(image.name, tag)
 
 
 def steps_told(log: str) -> list[str]:
@@ -179,9 +179,26 @@ def steps_told(log: str) -> list[str]:
 
 def nameless() -> list[str]:
     """The builder's images that have no name and that no other one is made from."""
-    command = [*build_environment.buildah(), "images", "--filter", "dangling=true", "--no-trunc", "--quiet"]
-    listed = subprocess.run(command, capture_output=True, text=True, env=build_environment.variables(), check=False)
-    return [line.removeprefix("sha256:") for line in listed.stdout.split()]
+    return [one.removeprefix("sha256:") for one in _listed("--filter", "dangling=true", "--no-trunc", "--quiet")]
+
+
+def named() -> list[str]:
+    """The builder's images that have a name, by it."""
+    return [one for one in _listed("--format", "{{.Name}}:{{.Tag}}") if not one.startswith("<none>")]
+
+
+def _listed(*flags: str) -> list[str]:
+    """A list of the builder's images, while nothing is built: one that is half written is then a killed build's, and
+    would end every list. It goes."""
+    command = [*build_environment.buildah(), "images", *flags]
+    while True:
+        done = subprocess.run(command, capture_output=True, text=True, env=build_environment.variables(), check=False)
+        broken = _BROKEN.search(done.stderr)
+        if broken and forget(broken[1]):
+            continue
+        if done.returncode:
+            say(f"  the builder does not list its images, so none is removed: {done.stderr.strip()}")
+        return [] if done.returncode else done.stdout.split()
 
 
 def forget(*names: str) -> bool:
@@ -192,15 +209,6 @@ def forget(*names: str) -> bool:
 def forget_containers() -> None:
     """Remove the containers in which builds worked that were killed: they hold what they were made from."""
     _buildah_succeeds("rm", "--all")
-
-
-def _forget_older(name: str, tag: str) -> None:
-    """Remove the builder's older images of this name, so that its store does not grow with every edit."""
-    command = [*build_environment.buildah(), "images", "--format", "{{.Name}}:{{.Tag}}"]
-    listed = subprocess.run(command, capture_output=True, text=True, env=build_environment.variables(), check=False)
-    for other in listed.stdout.split():
-        if other.startswith(f"{PREFIX}/{name}:") and other != tag:
-            forget(other)
 
 
 def ensure_base() -> str:

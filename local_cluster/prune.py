@@ -70,17 +70,23 @@ def described_modules() -> set[str]:
 
 
 def layers() -> None:
-    """Images without a name in the builder's store that are no step of a present image: of builds that were replaced,
-    or came to nothing."""
+    """Images in the builder's store that were replaced, and those without a name that are no step of a present one."""
     if not (build_environment.folder() / "store").exists():
         return
     images.forget_containers()
-    kept, count = tuple(present_steps()), 0
+    count = sum(images.forget(name) for name in images.named() if is_replaced(name))
+    kept = tuple(present_steps())
     # What an image was made from is free once the image is gone: look again until nothing is.
     while gone := sum(images.forget(one) for one in images.nameless() if not one.startswith(kept)):
         count += gone
     if count:
-        say(f"  removed {count} steps of images that were replaced from the builder's store")
+        say(f"  removed {count} images that were replaced, or steps of them, from the builder's store")
+
+
+def is_replaced(name: str) -> bool:
+    """Whether a name in the builder's store has a content key that the cache has no entry of any more."""
+    found = re.fullmatch(rf"{images.PREFIX}/([^:/]+):(base-)?([0-9a-f]{{16}})", name)
+    return bool(found and not (cache.root() / "images" / ("base" if found[2] else found[1]) / found[3]).is_dir())
 
 
 def present_steps() -> set[str]:

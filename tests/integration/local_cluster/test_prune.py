@@ -49,6 +49,20 @@ def test_building_again_and_again_does_not_make_the_store_grow(image: images.Ima
     assert sizes[0] == sizes[1] == sizes[2]
 
 
+def test_a_killed_build_does_not_end_the_cleaning(image: images.Image) -> None:
+    images.build(image)
+    before = layers_in_store()
+    folder = build_environment.folder() / "store" / "overlay-images"
+    half_written = next(one["id"] for one in json.loads((folder / "images.json").read_text()) if not one.get("names"))
+    (folder / half_written / "manifest").unlink()
+
+    (image.context / "compiled").write_text("edited")
+    images.build(image)
+    prune.after_builds()
+
+    assert layers_in_store() == before
+
+
 def steps(archive: Path) -> list[str]:
     return (archive.parent / images.STEPS).read_text().split()
 

@@ -40,6 +40,7 @@ def builder(monkeypatch: pytest.MonkeyPatch, store: dict[str, tuple[str, bool]])
     made = Builder(store)
     (build_environment.folder() / "store").mkdir()
     monkeypatch.setattr(images, "nameless", made.nameless)
+    monkeypatch.setattr(images, "named", list)
     monkeypatch.setattr(images, "forget", made.forget)
     return made
 
@@ -113,6 +114,22 @@ def test_steps_of_replaced_images_go_and_those_of_present_ones_stay(monkeypatch:
     prune.after_builds()
 
     assert sorted(store.store) == ["aaaa1111", "named"]
+
+
+def test_a_name_is_replaced_when_the_cache_has_no_entry_of_its_key() -> None:
+    for name in ("operator", "base"):
+        cache.entry("images", name, "0123456789abcdef", lambda target: None)
+
+    replaced = {
+        "localhost/fairtrial/operator:0123456789abcdef": False,
+        "localhost/fairtrial/operator:fedcba9876543210": True,
+        "localhost/fairtrial/debian-python:base-0123456789abcdef": False,
+        "localhost/fairtrial/debian-python:base-fedcba9876543210": True,
+        "localhost/fairtrial/debian-python:base": False,
+        "localhost/fairtrial/pause:local": False,
+        "docker.io/somebody/operator:fedcba9876543210": False,
+    }
+    assert {name: prune.is_replaced(name) for name in replaced} == replaced
 
 
 def test_nothing_of_the_builder_is_touched_while_something_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
