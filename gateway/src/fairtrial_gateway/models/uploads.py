@@ -71,7 +71,8 @@ class Uploads:
         attempts = [Ended(begun.path, secrets, begun.started, page)]
         if written:
             attempts.insert(0, Ended(begun.path, secrets))
-        self._tasks[page.exchange] = asyncio.create_task(self._store(begun, attempts))
+        task = self._tasks[page.exchange] = asyncio.create_task(self._store(begun, attempts))
+        task.add_done_callback(lambda _: self._over(begun))
 
     async def settled(self) -> None:
         """Wait until everything that has ended is in the store."""
@@ -90,8 +91,11 @@ class Uploads:
 
     def _tell(self, begun: _Open) -> None:
         """Put `started.json`: whoever lists the run's calls waits for this one's page."""
-        call = self._patiently(self._small, "store a start", lambda: self._worker.started(begun.started))
-        begun.telling = asyncio.create_task(self._logged(begun.started.exchange, call))
+
+        async def tell() -> None:
+            await self._patiently(self._small, "store a start", lambda: self._worker.started(begun.started))
+
+        begun.telling = asyncio.create_task(self._logged(begun.started.exchange, tell))
 
     async def _store(self, begun: _Open, attempts: list[Ended]) -> None:
         """Store an exchange; the last of `attempts` is made as often as needed."""
@@ -104,15 +108,15 @@ class Uploads:
             self._on_leaks(leaks)
             self._spool.remove(attempts[-1].path)
 
-        try:
-            await self._logged(begun.started.exchange, store())
-        finally:
-            begun.done()
-            self._tasks.pop(begun.started.exchange, None)
+        await self._logged(begun.started.exchange, store)
 
-    async def _logged(self, exchange: str, work: Awaitable[object]) -> None:
+    def _over(self, begun: _Open) -> None:
+        begun.done()
+        self._tasks.pop(begun.started.exchange, None)
+
+    async def _logged(self, exchange: str, work: Callable[[], Awaitable[object]]) -> None:
         try:
-            await work
+            await work()
         except Exception as error:  # noqa: BLE001 — one bad journal must not take the others along; its file stays
             say("journal not stored", logging.ERROR, exchange=exchange, error=type(error).__name__)
 
