@@ -6,8 +6,7 @@ create is a right to put under a new key, since every put is conditional; where 
 is settled by looking.
 """
 
-import fnmatch
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,6 +15,8 @@ from fairtrial.evidence.layout import Layout
 
 RoleName = Literal["operator", "gateway", "analysis", "author", "studyOwner", "auditor"]
 
+Statement = dict[str, Any]
+_READ = "s3:GetObject"
 _CREATE = ("s3:PutObject", "s3:AbortMultipartUpload")
 _RETAIN = ("s3:PutObjectRetention",)  # with the put itself, where every object is retained
 _AUDIT = ("s3:GetObjectVersion", "s3:GetObjectRetention")
@@ -112,28 +113,33 @@ def bucket_policy(
         raise InvalidInput("users: * is everybody, and no account.", next_move="Name the account of each role.")
     if len(set(users.values())) < len(users):
         raise InvalidInput("users: two roles have one account.", next_move="Give each role an account of its own.")
-    base, holders = f"arn:aws:s3:::{bucket}", dict[tuple[str, str], list[str]]()
+    base, holders, statements = f"arn:aws:s3:::{bucket}", dict[tuple[str, str], list[str]](), list[Statement]()
     for name in sorted(users):
-        for right in _rights(base, f"{base}/{Layout(prefix).prefix}", ROLES[name], retained=retained):
+        below, role = f"{base}/{Layout(prefix).prefix}", ROLES[name]
+        statements += [_statement([users[name]], *own) for own in _own(below, role, retained=retained)]
+        for right in _shared(base, below, role):
             holders.setdefault(right, []).append(users[name])
-    statements = _statements(holders)
+    statements += _statements(holders)
     if conditional:
         statements.append(_only_new(bucket, sorted(users.values())))
     return {"Version": "2012-10-17", "Statement": statements}
 
 
-def _rights(bucket: str, base: str, role: Role, *, retained: bool) -> Iterator[tuple[str, str]]:
-    """Every action with its resource."""
-    unseen = [one for one in role.creates if not any(fnmatch.fnmatchcase(one, seen) for seen in role.reads)]
-    yield from (("s3:GetObject", base + one) for one in (*role.reads, *unseen))
+def _own(base: str, role: Role, *, retained: bool) -> Iterator[tuple[Sequence[str], Sequence[str]]]:
+    """Actions and resources of what one role alone does: to create, and to read what it created; to audit."""
+    if role.creates:
+        yield (_READ, *_CREATE, *(_RETAIN if retained else ())), [base + one for one in role.creates]
     if role.audits:
-        yield from ((action, base + one) for action in _AUDIT for one in role.reads)
-    creates = _CREATE + (_RETAIN if retained else ())
-    yield from ((action, base + one) for action in creates for one in role.creates)
+        yield (_READ, *_AUDIT), [base + one for one in role.reads]
+
+
+def _shared(bucket: str, base: str, role: Role) -> Iterator[tuple[str, str]]:
+    """Every further action with its resource, in which roles are alike."""
+    yield from ((_READ, base + one) for one in role.reads if one not in role.creates and not role.audits)
     yield from ((action, bucket) for action in role.lists)
 
 
-def _statements(holders: Mapping[tuple[str, str], list[str]]) -> list[dict[str, Any]]:
+def _statements(holders: Mapping[tuple[str, str], list[str]]) -> list[Statement]:
     """As few as can be: some stores keep a policy in 4 KiB."""
     by_users = dict[tuple[tuple[str, ...], str], list[str]]()  # (users, resource) → actions
     for (action, resource), names in holders.items():
@@ -141,10 +147,11 @@ def _statements(holders: Mapping[tuple[str, str], list[str]]) -> list[dict[str, 
     merged = dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]]()  # (users, actions) → resources
     for (users, resource), actions in by_users.items():
         merged.setdefault((users, tuple(actions)), []).append(resource)
-    return [
-        {"Effect": "Allow", "Principal": {"AWS": [*users]}, "Action": [*actions], "Resource": resources}
-        for (users, actions), resources in merged.items()
-    ]
+    return [_statement(users, actions, resources) for (users, actions), resources in merged.items()]
+
+
+def _statement(users: Sequence[str], actions: Sequence[str], resources: Sequence[str]) -> Statement:
+    return {"Effect": "Allow", "Principal": {"AWS": [*users]}, "Action": [*actions], "Resource": [*resources]}
 
 
 def _only_new(bucket: str, users: list[str]) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Rights in the bucket: every key that a part makes has one role that may create it, and nobody may do more."""
 
 import fnmatch
+import json
 from typing import Any
 
 import pytest
@@ -93,6 +94,15 @@ def test_nobody_may_delete_or_change_rules_and_nothing_is_outside_the_prefix():
     assert not {action for action in actions if "Delete" in action or "Bypass" in action or "PutBucket" in action}
     resources = {resource for statement in policy["Statement"] for resource in statement["Resource"]}
     assert {one for one in resources if "/" in one and not one.startswith("arn:aws:s3:::evidence/trials/")} == set()
+
+
+def test_the_policy_of_all_roles_fits_a_store_that_keeps_few_bytes():
+    """versitygw refuses more than 3,774, with an internal error."""
+    users = {name: f"{name}-12345678" for name in USERS}
+
+    policy = bucket_policy("bucket-12345678", users, "trials/", retained=True)
+
+    assert len(json.dumps(policy, separators=(",", ":"))) <= 3774
 
 
 def test_the_auditor_creates_nothing_and_sees_versions():
