@@ -79,7 +79,7 @@ def measure() -> dict[str, Any]:
 def _one(bucket: str, namespace: str, cohort: str, uid: str, size: int) -> dict[str, Any]:
     """One package, in this process."""
     store, layout = _store(bucket), Layout()
-    stages, processor = dict[str, float](), dict[str, float]()
+    stages, processor, peaks = dict[str, float](), dict[str, float](), dict[str, int]()
     asked: Counter[str] = Counter()
     send = store.s3.send
 
@@ -95,6 +95,7 @@ def _one(bucket: str, namespace: str, cohort: str, uid: str, size: int) -> dict[
         yield
         stages[name] = round(time.perf_counter() - began, 2)
         processor[name] = round(time.process_time() - used, 2)
+        peaks[name] = _peak_mb()
 
     idle = _peak_mb()
     noting = Noting(StoreSource(store, layout, (namespace, cohort, uid), size), cohort, uid)
@@ -118,6 +119,7 @@ def _one(bucket: str, namespace: str, cohort: str, uid: str, size: int) -> dict[
         "seconds": stages | {"all": round(sum(stages.values()), 2)},
         "cpuSeconds": processor | {"all": round(sum(processor.values()), 2)},
         "peakMB": _peak_mb(),
+        "peakMBAfter": peaks,
         "importedMB": idle,
         "files": package.listing.count,
         "listedGB": round(package.listing.size / 1e9, 1),
