@@ -121,7 +121,9 @@ def test_a_steps_limit_is_not_above_the_runs():
     limits = {"modelCalls": 5, "wallSeconds": 60}
     assert make_run(limits=limits | {"perStep": {"modelCalls": 5, "wallSeconds": 1}}).spec.limits.per_step
     assert "perStep.modelCalls must not be above" in refusal(make_run, limits=limits | {"perStep": {"modelCalls": 6}})
-    assert "perStep.wallSeconds must not be above" in refusal(make_run, limits=limits | {"perStep": {"wallSeconds": 61}})
+    assert "perStep.wallSeconds must not be above" in refusal(
+        make_run, limits=limits | {"perStep": {"wallSeconds": 61}}
+    )
     assert make_run(limits={"perStep": {"modelTokens": 6}}).spec.limits.per_step
 
 
