@@ -4,12 +4,12 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from examples.demo.install import ROOT
-from local_cluster.cluster import Cluster
+from examples.demo.install import ROOT, Target, install
 
 PAGE = (ROOT / "docs" / "agents.md").read_text().partition("\n## Add an agent\n")[2]
 FILES = re.findall(r"<!-- file: (\S+) -->\n```\w+\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
@@ -17,19 +17,23 @@ COMMANDS = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
 
 
 @pytest.fixture
-def checkout(tmp_path: Path) -> Path:
-    """What git knows of the working tree; `make` gives it an environment of its own."""
+def checkout(tmp_path: Path, installed: Target) -> Iterator[Path]:
+    """What git knows of the working tree; `make` gives it an environment of its own.
+
+    `make demo` in it installs the chart with keys and values of its own, so that the other tests' are put back.
+    """
     copy = tmp_path / "fairtrial"
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
     for name in filter(None, listed.decode().split("\0")):
         if (ROOT / name).is_file():
             (copy / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, copy / name)
-    return copy
+    yield copy
+    install(installed)
 
 
 @pytest.mark.skipif(not shutil.which("npm"), reason="the page wants npm, to pin what it installs")
-def test_an_agent_that_nobody_here_knew_is_added_by_the_page_alone(checkout: Path, cluster: Cluster) -> None:
+def test_an_agent_that_nobody_here_knew_is_added_by_the_page_alone(checkout: Path) -> None:
     assert len(FILES) == 4
     for name, text in FILES:
         (checkout / name).parent.mkdir(parents=True, exist_ok=True)
