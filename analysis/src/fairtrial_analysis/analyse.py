@@ -43,15 +43,21 @@ class Analysis:
 
 def analyse(source: EvidenceSource, settings: Settings) -> Analysis:
     """Read a cohort's evidence and compute everything that is told about it."""
-    loaded = load(source, settings.ledger_size)
-    report = compute(loaded, Made(bag.version(), settings.image, settings.signing))
+    report, preregistration = _computed(source, settings)
     outputs = Outputs(
         report_json=canonical.to_bytes(report),
         report_html=render(report),
         runs_csv=tables.runs_csv(report),
         runs_parquet=tables.runs_parquet(report),
     )
-    return Analysis(report, outputs, loaded.plan.document)
+    return Analysis(report, outputs, preregistration)
+
+
+def _computed(source: EvidenceSource, settings: Settings) -> tuple[Report, dict[str, Any]]:
+    """The report, and what was sealed. The rows of 10,000 records end here: the report does without them."""
+    loaded = load(source, settings.ledger_size)
+    made = Made(bag.version(), settings.image, settings.signing)
+    return compute(loaded, made), loaded.plan.document
 
 
 def packaged(
