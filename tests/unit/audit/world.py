@@ -453,13 +453,20 @@ def listed(world: World, files: dict[str, bytes], role: str = "analysis") -> dic
         "manifest-sha256.txt": b"".join(bag.manifest(payload)),
         "VERIFY.md": bag.verify_md(),
     }
-    request = json.loads(files.get("data/analysis/request.json", b"{}"))
-    predicate = request | {
-        "verdict": json.loads(files.get("data/analysis/report.json", b"{}")).get("executive", {}).get("verdict")
-    }
+    executive = objects_in(objects_in(files.get("data/analysis/report.json", b"")).get("executive"))
+    predicate = objects_in(files.get("data/analysis/request.json", b"")) | {"verdict": executive.get("verdict")}
     lists = {"tagmanifest-sha256.txt": bag.tag_manifest({name: sha(data) for name, data in tags.items()})}
     signature = signed(world, role, sorted(tags.items()), statement.PACKAGE, predicate)
     return files | tags | lists | {"manifest-sha256.txt.sigstore.json": signature}
+
+
+def objects_in(what: Any) -> dict[str, Any]:
+    """An object, or one written as JSON; {} for anything else, as a damaged document is."""
+    try:
+        found = json.loads(what) if isinstance(what, bytes) else what
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def written(files: dict[str, bytes], folder: Path) -> Path:
