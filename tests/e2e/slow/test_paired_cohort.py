@@ -230,18 +230,19 @@ class Done:
 def done(world: World, cluster: local_cluster.Cluster) -> Done:
     """The cohort, applied, broken at fixed points of its progress, and complete."""
     cohort = cohorts.cohort_of(world.target.images, world.kubectl, NAME)
+    cohort["spec"]["execution"]["parallelism"] = 3  # so that something is at work whenever something breaks
     breaker = Breaker(world, cluster)
-    faults = [  # by how many runs have ended
-        (8, lambda: breaker.evict("agent")),
-        (14, lambda: breaker.evict("evaluator")),
-        (20, breaker.delete_operator),
-        (26, lambda: breaker.evict("agent")),
-        (34, breaker.restart_kubelet),
-        (44, breaker.stop_store),
-        (56, breaker.kill_operator),
-        (66, breaker.drain),
-        (76, lambda: breaker.evict("evaluator")),
-        (84, breaker.kill_operator),
+    faults = [  # by how many runs have ended; each takes as long as several runs, and comes when the one before is over
+        (4, lambda: breaker.evict("agent")),
+        (8, lambda: breaker.evict("evaluator")),
+        (12, breaker.delete_operator),
+        (16, lambda: breaker.evict("agent")),
+        (20, breaker.restart_kubelet),
+        (26, breaker.stop_store),
+        (34, breaker.kill_operator),
+        (40, breaker.drain),
+        (46, lambda: breaker.evict("evaluator")),
+        (52, breaker.kill_operator),
     ]
     world.kubectl.apply(yaml.safe_dump(cohort))
     deadline = time.monotonic() + DEADLINE_SECONDS
