@@ -149,7 +149,7 @@ def facts(
     return PodFacts(
         phase=phase if phase in {"Pending", "Running", "Succeeded", "Failed"} else "Unknown",
         reason=_short(status.get("reason"), 256),
-        message=_short(status.get("message"), 1024),
+        message=_short(status.get("message") or (_condition(pod, "DisruptionTarget") or {}).get("message"), 1024),
         deletion_requested=not ours and _deleted_before_end(pod),
         disruption=_disruption(pod),
         node_lost=node_lost,

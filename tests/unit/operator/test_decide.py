@@ -469,13 +469,19 @@ def test_the_agents_own_work_is_evaluated_however_it_ended(at: Any, ending: str)
 
 
 def test_an_evicted_agent_that_had_not_finished_is_not_evaluated(at: Any) -> None:
-    target = {"type": "DisruptionTarget", "status": "True", "reason": "TerminationByKubelet"}
+    target = {
+        "type": "DisruptionTarget",
+        "status": "True",
+        "reason": "TerminationByKubelet",
+        "message": "low on memory",
+    }
     evicted = at.pod(phase="Failed", status={"reason": "Evicted", "conditions": [target]})
     report = replace(at.PRESENT, agent=agent_report(ending="stopped_from_outside"))
 
     run = at.after(at.running(), at.seen(agent=evicted, agent_report=report))
 
     assert run.status.agent_pod.facts.disruption == "TerminationByKubelet"
+    assert run.status.agent_pod.facts.message == "low on memory", "which resource it was, the kubelet says there alone"
     assert say(run, "Evaluated") == ("False", "NotEvaluated")
 
 
