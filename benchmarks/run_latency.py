@@ -59,7 +59,7 @@ def _writes_per_run(namespace: str) -> dict[str, int]:
             entry = json.loads(line)
             about = entry.get("objectRef", {})
             if (
-                entry["user"]["username"].endswith(":fairtrial-operator")
+                entry["user"].get("username", "").endswith(":fairtrial-operator")
                 and entry["stage"] == "ResponseComplete"
                 and entry["verb"] in {"create", "update", "patch", "delete"}
                 and about.get("namespace") == namespace
