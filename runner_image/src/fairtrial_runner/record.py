@@ -92,7 +92,7 @@ class Recorder:
 
     def _connection(self) -> Channel | None:
         """Launch's connection; None, with the reason in the account, where there will be none."""
-        mark = self._places.spool / "accepting"
+        mark = self._places.spool / "connected"
         if mark.exists():
             self._terminating.wait(self.patience_seconds)
             self._account.lost("The recorder was restarted and had lost its connection")
@@ -100,13 +100,14 @@ class Recorder:
             for stream in self._streams.values():
                 stream.resume(earlier)
             return None
-        mark.touch()
         listener = Listener(self._places.channel)
         while not self._terminating.is_set():
             try:
-                return listener.accept(_TICK_SECONDS)
+                channel = listener.accept(_TICK_SECONDS)
             except TimeoutError:
                 continue
+            mark.touch()  # before launch is told that the agent may start: nobody but launch can have come so far
+            return channel
         listener.close()
         self._account.lost("The agent's container ended without having connected")
         return None

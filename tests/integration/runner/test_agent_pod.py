@@ -346,6 +346,22 @@ def test_a_restarted_recorder_takes_no_second_connection_and_keeps_what_was_stor
     assert report.snapshot.state == "measured"
 
 
+def test_a_recorder_that_is_restarted_before_launch_has_come_records_all_the_same(pod):
+    plan(pod, sh("echo done"))
+    assert pod.fetch() == 0
+    wait_for(lambda: catches_sigterm(pod.record.pid) and (pod.root / "run/fairtrial/record.sock").exists())
+    pod.record.kill()
+    pod.record.wait()
+
+    pod.start_record()
+    pod.start()
+    pod.launch.wait(60)
+    report = pod.finish()
+
+    assert (report.ending, report.complete) == ("finished", True)
+    assert pod.stream("stdout") == b"done\n"
+
+
 def catches_sigterm(pid: int) -> bool:
     lines = dict(line.split(":\t", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines() if ":\t" in line)
     return bool(int(lines["SigCgt"], 16) & 1 << (signal.SIGTERM - 1))
