@@ -11,6 +11,7 @@ import re
 import types
 import typing
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Literal, TypeVar
 
 from fairtrial.errors import InvalidInput
@@ -405,6 +406,11 @@ def _parts(kind: Any) -> tuple[Any, tuple[Any, ...]]:
 
 
 @functools.cache
+def written(time: datetime) -> str:
+    """A time as documents have it: UTC, in milliseconds."""
+    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 def camel(name: str) -> str:
     """`snake_case` as `camelCase`."""
     return re.sub(r"_([a-z0-9])", lambda found: found.group(1).upper(), name)

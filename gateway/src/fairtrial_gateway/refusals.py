@@ -129,4 +129,4 @@ def segment(name: str) -> str:
 
 def written(seconds: float) -> str:
     """A time as documents have it. Pure."""
-    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return documents.written(datetime.fromtimestamp(seconds, UTC))

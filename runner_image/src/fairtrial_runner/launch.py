@@ -115,7 +115,7 @@ class Launch:
             self._tell("next_step", name=step.name)
             self._answers.expect("step_known", timeout=_STEP_SECONDS)
         began = dt.datetime.now(dt.UTC)
-        self._tell("step_started", name=step.name, startedAt=written(began))
+        self._tell("step_started", name=step.name, startedAt=documents.written(began))
         ended = run(
             Command(
                 step.argv,
@@ -190,17 +190,12 @@ def told(plan: AgentPlan, step: Step, began: dt.datetime) -> Mapping[str, str]:
     }
 
 
-def written(time: dt.datetime) -> str:
-    """A time as reports have it. Pure."""
-    return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
 def step_result(step: Step, began: dt.datetime, ended: Ended) -> StepResult:
     """A step's end as the report has it. Pure."""
     return StepResult(
         name=step.name,
         argv=step.argv,
-        started_at=written(began),
+        started_at=documents.written(began),
         duration_ms=ended.duration_ms,
         deadline_seconds=step.wall_seconds,
         end=ended.end,

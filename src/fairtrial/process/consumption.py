@@ -64,12 +64,12 @@ def _in_us(nanoseconds: int | None) -> int | None:
 
 
 def _number(file: Path) -> int | None:
-    text = _text(file).strip()
+    text = text_of(file)
     return int(text) if text.isascii() and text.isdecimal() else None
 
 
 def _fields(file: Path) -> dict[str, int]:
-    return dict(_pairs(_text(file)))
+    return dict(_pairs(text_of(file)))
 
 
 def _pairs(text: str) -> Iterator[tuple[str, int]]:
@@ -79,8 +79,9 @@ def _pairs(text: str) -> Iterator[tuple[str, int]]:
             yield key, int(value)
 
 
-def _text(file: Path) -> str:
+def text_of(file: Path) -> str:
+    """What a file of the kernel says; empty if it is not there, or not for us."""
     try:
-        return file.read_text("ascii")
+        return file.read_text("ascii").strip()
     except (OSError, ValueError):
         return ""

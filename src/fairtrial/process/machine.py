@@ -7,6 +7,8 @@ is a reason to leave a run out: they are there to be looked at.
 from pathlib import Path
 from typing import Any
 
+from fairtrial.process.consumption import text_of
+
 _PROC, _THERMAL = Path("/proc"), Path("/sys/class/thermal")
 _ZONES_MAX = 32
 
@@ -16,7 +18,7 @@ def state(proc: Path = _PROC, thermal: Path = _THERMAL) -> dict[str, Any]:
 
     None, or no zone, is what this container cannot see.
     """
-    words = _text(proc / "loadavg").split()[:3]
+    words = text_of(proc / "loadavg").split()[:3]
     return {"loadAverage": " ".join(words) if len(words) == 3 else None, "temperatures": _zones(thermal)}  # noqa: PLR2004
 
 
@@ -27,14 +29,7 @@ def _zones(folder: Path) -> dict[str, int]:
     except OSError:
         return {}
     for zone in zones:
-        kind, value = _text(zone / "type"), _text(zone / "temp")
+        kind, value = text_of(zone / "type"), text_of(zone / "temp")
         if value.lstrip("-").isdecimal() and value.isascii():
             found[f"{zone.name} {kind}"[:80]] = int(value)
     return found
-
-
-def _text(file: Path) -> str:
-    try:
-        return file.read_text("ascii").strip()
-    except (OSError, ValueError):
-        return ""

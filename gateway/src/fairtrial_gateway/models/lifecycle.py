@@ -11,6 +11,7 @@ from typing import Any
 
 from aiohttp import web
 
+from fairtrial import documents
 from fairtrial.errors import FairtrialError
 from fairtrial.journal.exchange import Started, exchange_id
 from fairtrial.journal.summary import Exchange
@@ -59,7 +60,7 @@ class Lifecycle:
             provider=peer.name,
             wire=peer.wire,
             path=journal_path(target),
-            started_at=now.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            started_at=documents.written(now),
             cohort=owner.cohort,
             step=owner.step,
         )

@@ -129,7 +129,7 @@ class Steps:
             raise Refused(409, "StepOutOfOrder", f"The next step of this run is number {len(before) + 1}.")
         if any(note.name == notice.name for note in before):
             raise Refused(409, "StepBegun", f"Step {notice.name!r} of this run has begun under another number.")
-        now = datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        now = documents.written(datetime.fromtimestamp(self._clock(), UTC))
         note = StepBegun(run, number, notice.name, notice.wall_seconds, notice.earlier_ms, now)
         data = documents.dump(note)
         try:
