@@ -150,7 +150,7 @@ def test_threads_that_sign_at_once_wait_for_each_other(token: Token) -> None:
 
 
 def test_a_wrong_pin_is_told_and_tried_once(token: Token, monkeypatch: pytest.MonkeyPatch) -> None:
-    key, asked = token.load(pin="1234"), list[str]()  # the public half needs none
+    key, asked = token.load(pin="mistyped"), list[str]()  # the public half needs none
     tried = HSMSigner.sign
     monkeypatch.setattr(HSMSigner, "sign", lambda self, data: asked.append("") or tried(self, data))
 
@@ -159,14 +159,14 @@ def test_a_wrong_pin_is_told_and_tried_once(token: Token, monkeypatch: pytest.Mo
             sign.statement(STATEMENT, key)
 
     assert len(asked) == 1
-    assert "1234" not in str(refused.value)
+    assert "mistyped" not in str(refused.value)
     assert sign.statement(STATEMENT, token.load())
 
 
 def test_a_key_that_hides_needs_the_pin_before_it_is_known(token: Token) -> None:
     assert sign.statement(STATEMENT, token.load(HIDDEN))
     with pytest.raises(SigningFailed, match="refuses the PIN"):
-        token.load(HIDDEN, pin="1234")
+        token.load(HIDDEN, pin="mistyped")
     with pytest.raises(SigningFailed, match=r"the token wants a PIN\. Set FAIRTRIAL_SIGNING_PIN"):
         token.load(HIDDEN, pin="")
     with pytest.raises(SigningFailed, match=r"the token wants a PIN\. Set FAIRTRIAL_SIGNING_PIN"):

@@ -1,6 +1,7 @@
 """scribe: a harness that nobody knows. It has one trick, no model, and an output format of its own."""
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -31,7 +32,9 @@ def change(file, old, new):
 
 
 def shell(line):
-    ended = subprocess.run(line, shell=True, capture_output=True, text=True, check=False)
+    # Python compares a module's age in whole seconds: bytecode from before a quick edit would be taken for its own.
+    env = os.environ | {"PYTHONDONTWRITEBYTECODE": "1"}
+    ended = subprocess.run(line, shell=True, env=env, capture_output=True, text=True, check=False)
     return ended.returncode == 0, ended.stdout + ended.stderr, ended.returncode
 
 
