@@ -258,10 +258,13 @@ async def clean_up(kube: Kube, world: World) -> None:
 
 
 async def list_all(kube: Kube, resource: Resource, namespace: str) -> list[Object]:
-    return [
-        item | {"apiVersion": resource.api_version, "kind": resource.kind}
-        for item in (await kube.list_page(resource, fields=f"metadata.namespace={namespace}"))["items"]
-    ]
+    found, token = list[Object](), ""
+    while True:
+        page = await kube.list_page(resource, fields=f"metadata.namespace={namespace}", token=token)
+        found += page["items"]
+        token = page["metadata"].get("continue", "")
+        if not token:
+            return [item | {"apiVersion": resource.api_version, "kind": resource.kind} for item in found]
 
 
 # --- objects ----------------------------------------------------------------------------------------------------------
