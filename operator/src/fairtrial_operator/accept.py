@@ -18,10 +18,12 @@ from fairtrial.api import (
     is_true,
 )
 from fairtrial.api.conditions import COMPLETE
+from fairtrial.cohort.preregistration import Resolved
 from fairtrial.errors import InvalidInput
 from fairtrial_operator.build import PodSettings, access_of
 
 PSS_LABEL = "pod-security.kubernetes.io/enforce"
+_AS_SEALED = "Put back what was sealed, and the run goes on; or make a new cohort that amends this one."
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ class Ticket:
     owned: bool  # whether the cohort controls the run
     given: bool | None  # whether it may run now; None while the ledger is not known
     spec: BenchmarkRunSpec | None = None  # what it has to be
+    sealed: Resolved | None = None  # what the objects that it names have to be
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,7 @@ def _references(run: BenchmarkRun, found: References) -> Refusal | None:
             return Refusal(
                 Reason.DIGEST_MISMATCH,
                 f"spec.taskRef.{field} is {asked}, but task {ref.name!r} has {archive.sha256}. "
-                "Make a run that names the digest it is meant for.",
+                + (_AS_SEALED if cohort_ref is not None else "Make a run that names the digest it is meant for."),
             )
     if found.resource_class is None:
         return Refusal(
@@ -137,12 +140,12 @@ def _references(run: BenchmarkRun, found: References) -> Refusal | None:
             Reason.COHORT_NOT_FOUND,
             f"spec.cohortRef: there is no BenchmarkCohort {cohort_ref.name!r} in this namespace. Create it first.",
         )
-    return _cohort(run, found.cohort, found.ticket) if found.cohort is not None else None
+    return _cohort(run, found, found.cohort) or _as_sealed(found) if found.cohort is not None else None
 
 
-def _cohort(run: BenchmarkRun, cohort: BenchmarkCohort, ticket: Ticket | None) -> Refusal | None:
+def _cohort(run: BenchmarkRun, found: References, cohort: BenchmarkCohort) -> Refusal | None:
     """A run that names a cohort is one that its schedule names, made by the operator after the seal."""
-    name = cohort.metadata.name
+    name, ticket = cohort.metadata.name, found.ticket
     if cohort.status.preregistration_sha256 is None:
         return Refusal(Reason.COHORT_NOT_SEALED, f"Cohort {name!r} is not sealed: no run may begin before it is.")
     if is_true(cohort.status.conditions, COMPLETE):
@@ -156,6 +159,15 @@ def _cohort(run: BenchmarkRun, cohort: BenchmarkCohort, ticket: Ticket | None) -
             "Delete this one, or make it without spec.cohortRef.",
         )
     return None
+
+
+def _as_sealed(found: References) -> Refusal | None:
+    """A cohort's runs are carried out with the objects that it was sealed with, or not at all."""
+    if found.ticket is None or found.ticket.sealed is None or found.task is None or found.resource_class is None:
+        return None
+    changed = found.ticket.sealed.changed(found.task, found.resource_class, found.provider)
+    told = "; ".join(str(one) for one in changed)
+    return Refusal(Reason.CHANGED_SINCE_SEAL, f"{told} than when the cohort was sealed. {_AS_SEALED}") if told else None
 
 
 def _as_made(spec: BenchmarkRunSpec) -> BenchmarkRunSpec:

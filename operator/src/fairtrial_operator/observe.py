@@ -120,6 +120,7 @@ class Observer:
             owned=owner is not None and owner.uid == cohort.metadata.uid,
             given=book.ticketed(run.metadata.name) if book else None,
             spec=book.spec_of(cohort, run.metadata.name) if book else None,
+            sealed=book.sealed if book else None,
         )
 
     async def find(self, kind: type[M], resource: Resource, cache: Cache, key: Key) -> M | None:

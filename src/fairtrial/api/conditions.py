@@ -81,6 +81,7 @@ class Reason:
     # a cohort's
     COHORT_NOT_SEALED = "CohortNotSealed"
     NOT_SCHEDULED = "NotScheduled"
+    CHANGED_SINCE_SEAL = "ChangedSinceSeal"
     NOT_ACCEPTABLE = "NotAcceptable"
     NOT_ASKED = "NotAsked"
     SEAL_CONFLICT = "SealConflict"

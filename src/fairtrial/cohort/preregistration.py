@@ -12,6 +12,7 @@ from fairtrial import documents
 from fairtrial.api.base import digest
 from fairtrial.api.cohort import BenchmarkCohort
 from fairtrial.api.provider import ModelProvider
+from fairtrial.api.reading import parse
 from fairtrial.api.resource_class import ResourceClass
 from fairtrial.api.run import ResolvedProvider, ResolvedResourceClass, ResolvedTask
 from fairtrial.api.task import BenchmarkTask
@@ -33,6 +34,34 @@ class Found:
     tasks: Mapping[str, BenchmarkTask | None]
     resource_class: ResourceClass | None
     providers: Mapping[str, ModelProvider | None]
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """The objects that a sealed cohort names, as they were then."""
+
+    tasks: Mapping[str, ResolvedTask]
+    resource_class: ResolvedResourceClass
+    providers: Mapping[str, ResolvedProvider]
+
+    def changed(
+        self, task: BenchmarkTask, resource_class: ResourceClass, provider: ModelProvider | None
+    ) -> list[Problem]:
+        """What of a run's objects is another than was sealed. One that was made anew to the same effect is none."""
+        found = []
+        task_name, class_name = task.metadata.name, resource_class.metadata.name
+        now = ResolvedTask.of(task)
+        different = _different(self.tasks.get(task_name), now)
+        if different:
+            found.append(Problem("spec.taskRef", f"BenchmarkTask {task_name!r} has another {different}"))
+        if not _same_class(self.resource_class, ResolvedResourceClass.of(resource_class)):
+            found.append(Problem("spec.resourceClassName", f"ResourceClass {class_name!r} has another spec"))
+        if provider is not None:
+            name = provider.metadata.name
+            different = _different(self.providers.get(name), ResolvedProvider.of(provider))
+            if different:
+                found.append(Problem("spec.network", f"ModelProvider {name!r} has another {different}"))
+        return found
 
 
 def task_names(cohort: BenchmarkCohort) -> list[str]:
@@ -126,6 +155,35 @@ def schedule_in(preregistration: JsonObject) -> Schedule:
     raw = preregistration.get("schedule")
     made: Schedule = documents.from_json(Schedule, raw, "schedule")
     return made
+
+
+def resolved_in(preregistration: JsonObject) -> Resolved:
+    """The objects that a preregistration was sealed with; InvalidInput where it does not say."""
+    raw = preregistration.get("resolved")
+    if not isinstance(raw, dict) or not all(
+        isinstance(raw.get(key), dict) for key in ("tasks", "resourceClass", "providers")
+    ):
+        raise InvalidInput("preregistration: does not say what its objects were resolved to.")
+    return Resolved(
+        tasks={name: parse(ResolvedTask, one, name=name) for name, one in raw["tasks"].items()},
+        resource_class=parse(ResolvedResourceClass, raw["resourceClass"], name="resourceClass"),
+        providers={name: parse(ResolvedProvider, one, name=name) for name, one in raw["providers"].items()},
+    )
+
+
+def _different(sealed: ResolvedTask | ResolvedProvider | None, now: ResolvedTask | ResolvedProvider) -> str:
+    """The first field that differs; empty if none does. Their objects can't be edited, so one UID is one spec."""
+    if sealed is None:
+        return "name"
+    if sealed.uid == now.uid:
+        return ""
+    before, after = sealed.as_json(), now.as_json()
+    return next((key for key in sorted({*before, *after} - {"uid"}) if before.get(key) != after.get(key)), "")
+
+
+def _same_class(sealed: ResolvedResourceClass, now: ResolvedResourceClass) -> bool:
+    """By UID and generation first: a newer version of this software may give the same spec another digest."""
+    return (sealed.uid, sealed.generation) == (now.uid, now.generation) or sealed.spec_sha256 == now.spec_sha256
 
 
 def verify(data: bytes) -> list[Problem]:

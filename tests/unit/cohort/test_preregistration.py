@@ -12,6 +12,7 @@ from fairtrial.cohort.preregistration import (
     document,
     problems_of,
     provider_names,
+    resolved_in,
     schedule_in,
     spec_sha256,
     task_names,
@@ -19,6 +20,7 @@ from fairtrial.cohort.preregistration import (
     verify,
 )
 from fairtrial.cohort.schedule import schedule_of
+from fairtrial.errors import InvalidInput
 from fairtrial.testing import EVALUATOR_IMAGE, confirmatory, make_cohort, make_resource_class, make_task
 
 
@@ -35,15 +37,15 @@ def found(cohort: BenchmarkCohort) -> Found:
     return Found(tasks, make_resource_class(), {})
 
 
-def provider(name: str) -> ModelProvider:
+def provider(name: str, uid: str = "u", model: str = "model-1") -> ModelProvider:
     spec = {
         "url": "https://models.example",
         "wire": "openaiChat",
         "credentialSecretRef": {"name": "key", "key": "token"},
-        "model": {"id": "model-1"},
+        "model": {"id": model},
         "usage": {"cachedInsideInput": True, "reasoningInsideOutput": True},
     }
-    return parse(ModelProvider, {"metadata": {"name": name, "uid": "u"}, "spec": spec})
+    return parse(ModelProvider, {"metadata": {"name": name, "uid": uid}, "spec": spec})
 
 
 def sealed(**changes: Any) -> dict[str, Any]:
@@ -185,3 +187,44 @@ def test_providers_and_variants_belong_to_what_must_be_there():
     made = document(cohort, Found(found(cohort).tasks, make_resource_class(), {"own": provider("own")}))
     assert made["resolved"]["providers"]["own"]["model"]["id"] == "model-1"
     assert made["candidates"][1]["modelProvider"] == "own"
+
+
+# --- objects after the seal -------------------------------------------------------------------------------------------
+def anew(**spec: Any) -> Any:
+    """The first task as somebody deleted it and made it again."""
+    return make_task("task-1", metadata={"uid": "another"}, **spec)
+
+
+def edited(**spec: Any) -> Any:
+    """The resource class as somebody edited it."""
+    return make_resource_class(metadata={"generation": 9}, **spec)
+
+
+OTHER_PROMPT = [{"name": "main", "prompt": "Do as you like.", "wallSeconds": 600}]
+ONE = provider("m")
+
+
+@pytest.mark.parametrize(
+    ("task", "resource_class", "model", "told"),
+    [
+        (make_task("task-1"), make_resource_class(), ONE, None),
+        (anew(), edited(), provider("m", "another"), None),  # to the same effect
+        (anew(publicArchive={"sha256": "7" * 64, "size": 1}), make_resource_class(), ONE, "publicSha256"),
+        (anew(steps=OTHER_PROMPT), make_resource_class(), ONE, "prompts"),
+        (anew(evaluatorImage=f"localhost/e@sha256:{'8' * 64}"), make_resource_class(), ONE, "evaluatorImage"),
+        (make_task("task-1"), edited(limits={"memory": "3Gi"}), ONE, "ResourceClass 'small' has another spec"),
+        (make_task("task-1"), make_resource_class(), provider("m", "another", "model-2"), "has another model"),
+    ],
+)
+def test_an_object_that_is_another_than_was_sealed_is_named(task: Any, resource_class: Any, model: Any, told: Any):
+    cohort = make_cohort(execution={"network": {"modelProviderRef": {"name": "m"}}})
+    before = Found({"task-1": make_task("task-1")}, make_resource_class(), {"m": ONE})
+
+    changed = resolved_in(document(cohort, before)).changed(task, resource_class, model)
+
+    assert [told in one.message for one in changed] == ([True] if told else [])
+
+
+def test_a_preregistration_without_what_was_resolved_is_refused():
+    with pytest.raises(InvalidInput, match="resolved"):
+        resolved_in({"resolved": {"tasks": {}, "providers": {}}})

@@ -96,6 +96,7 @@ class World:
     def book(self, cohort: BenchmarkCohort, *entries: LedgerEntry) -> Book:
         book = self.state.books[cohort.metadata.uid] = Book.of(cohort)
         book.ledger = Ledger(cohort.metadata.name, cohort.metadata.uid)
+        book.sealed = preregistration.resolved_in(preregistration.document(make_cohort(), FOUND))
         if entries:
             self.apply(cohort, Append(entries))
         return book
@@ -144,6 +145,30 @@ def test_what_is_no_preregistration_of_this_cohort_is_not_adopted(change: str) -
 
 
 # --- the ledger -------------------------------------------------------------------------------------------------------
+def sealed_in(world: World) -> BenchmarkCohort:
+    """A cohort whose preregistration lies in the store."""
+    cohort = make_cohort(seal=True)
+    data = stored(cohort)
+    world.store.put(world.observer.keys_of(cohort).preregistration(), data)
+    return make_cohort(seal=True, status={"preregistrationSha256": hashlib.sha256(data).hexdigest()})
+
+
+def test_what_was_sealed_is_read_once_and_is_what_the_status_says() -> None:
+    world = World()
+    cohort = sealed_in(world)
+    key = world.observer.keys_of(cohort).preregistration()
+
+    assert world.observe(cohort).ledger_trouble is None
+    sealed_with = world.state.books[COHORT_UID].sealed
+    assert sealed_with is not None
+    assert sorted(sealed_with.tasks) == ["task-1", "task-2"]
+
+    world.state.books.clear()
+    trouble = world.observe(sealed()).ledger_trouble  # whose status has another digest
+    assert trouble.reason == "LedgerBroken"
+    assert key in trouble.message
+
+
 def test_whoever_writes_on_an_old_state_finds_the_page_taken_and_reads_again() -> None:
     world, cohort = World(), sealed()
     behind = world.book(cohort)
@@ -160,7 +185,8 @@ def test_whoever_writes_on_an_old_state_finds_the_page_taken_and_reads_again() -
 
 
 def test_a_ledger_with_a_page_of_somebody_else_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
-    world, cohort = World(), sealed()
+    world = World()
+    cohort = sealed_in(world)
     page = Ledger("cohort-1", "another").page([TICKET], "2026-01-01T12:00:00Z").to_bytes()
     world.store.put(world.observer.keys_of(cohort).ledger_page(1), page)
 

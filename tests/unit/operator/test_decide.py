@@ -24,6 +24,8 @@ from fairtrial_operator.seen import (
 
 from fairtrial import names
 from fairtrial.api import BenchmarkRun, find_condition, parse
+from fairtrial.api.run import ResolvedResourceClass, ResolvedTask
+from fairtrial.cohort.preregistration import Resolved
 from fairtrial.evidence.record import load_record
 from fairtrial.testing import agent_report, evaluation_report, make_cohort, make_run, make_task
 
@@ -189,6 +191,32 @@ def test_a_run_of_a_cohort_is_accepted_if_the_ledger_has_a_ticket_for_just_this_
     told = find_condition(decision.action.status.conditions, "Accepted")
     assert told is not None
     assert told.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("task", "reason"),
+    [
+        ({"publicArchive": {"sha256": "7" * 64, "size": 1}}, "ChangedSinceSeal"),  # the run itself names no digest
+        ({"steps": [{"name": "main", "prompt": "Do as you like.", "wallSeconds": 600}]}, "ChangedSinceSeal"),
+        ({}, "Resolved"),
+    ],
+)
+def test_a_run_of_a_cohort_waits_while_what_was_sealed_is_not_there(at: Any, task: Any, reason: str) -> None:
+    was, now = make_task(), make_task(metadata={"uid": "made anew"}, **task)
+    sealed = Resolved({"task-1": ResolvedTask.of(was)}, ResolvedResourceClass.of(at.FOUND.resource_class), {})
+    ticket = Ticket(True, True, AS_SCHEDULED, sealed)
+    found = replace(at.FOUND, cohort=make_cohort(status=SEALED), ticket=ticket, task=now)
+    fits = reason == "Resolved"
+    run = make_run(cohortRef={"name": "cohort-1"}, cancel={"reason": "x"} if fits else None)
+
+    agent = at.pod(phase="Pending", scheduled=False) if fits else None
+    decision = decide(run, at.seen(references=found, agent=agent), at.NOON)
+
+    assert isinstance(decision.action, WriteStatus)
+    told = find_condition(decision.action.status.conditions, "Accepted")
+    assert told is not None
+    assert told.reason == reason
+    assert ("Put back what was sealed" in told.message) == (not fits)
 
 
 def test_a_run_of_a_cohort_waits_while_the_ledger_is_read(at: Any) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from fairtrial.api import BenchmarkCohort, BenchmarkRunSpec, parse
 from fairtrial.api.run import BenchmarkRun
 from fairtrial.cohort.ledger import Ledger, LedgerEntry
+from fairtrial.cohort.preregistration import Resolved
 from fairtrial.cohort.replacement import Evidence
 from fairtrial.cohort.schedule import Entry, Schedule, schedule_of
 from fairtrial_operator.cohorts.decide_runs import body_of
@@ -19,6 +20,7 @@ class Book:
     schedule: Schedule
     by_run: Mapping[str, Entry]
     ledger: Ledger | None = None  # None until it is read
+    sealed: Resolved | None = None  # what the objects that the cohort names were when it was sealed
     signed: set[int] = field(default_factory=set)  # sizes of the ledger whose roots are
     trouble: Trouble | None = None  # of this reconciliation
     refused: Trouble | None = None  # why runs could not be created when that was last tried

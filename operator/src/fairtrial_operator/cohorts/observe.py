@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from fairtrial import documents, names
 from fairtrial.api import BenchmarkCohort, BenchmarkTask, ModelProvider, Reason, ResourceClass, is_true
@@ -223,6 +223,8 @@ class CohortObserver:
         """Bring the book up to date."""
         if book.ledger is None:
             await self._list_runs(cohort)
+            if book.sealed is None:
+                book.sealed = await asyncio.to_thread(self._read_sealed, cohort)
             await asyncio.to_thread(self._read_ledger, cohort, book)
         assert book.ledger is not None
         await self._look_for_missing(cohort, book, book.ledger)
@@ -255,6 +257,13 @@ class CohortObserver:
             token = page["metadata"].get("continue") or ""
             if not token:
                 return
+
+    def _read_sealed(self, cohort: BenchmarkCohort) -> preregistration.Resolved:
+        key = self.keys_of(cohort).preregistration()
+        data = self._store.get(key, limit=PAGE_LIMIT)
+        if sha256(data) != cohort.status.preregistration_sha256:
+            raise InvalidInput(f"{key} is not what was sealed; somebody wrote into the bucket.")
+        return preregistration.resolved_in(documents.load(dict[str, Any], data, name=key))
 
     def _read_ledger(self, cohort: BenchmarkCohort, book: Book) -> None:
         keys = self.keys_of(cohort)
