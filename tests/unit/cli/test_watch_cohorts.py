@@ -1,6 +1,16 @@
 """`fairtrial watch COHORT …`: how far it is, what is under way, and an end when nothing more is to come."""
 
+import contextlib
+import fcntl
 import io
+import json
+import os
+import pty
+import struct
+import subprocess
+import sys
+import termios
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -105,9 +115,56 @@ def test_the_table_counts_and_shows_the_verdict():
     ]  # fmt: skip
 
 
-def test_runs_under_way_are_asked_for_by_the_cohorts_names(monkeypatch):
+def test_only_runs_under_way_are_asked_for_by_the_cohorts_names():
     answers = Answers(cohort())
 
     assert watch_cohorts._under_way(answers, ["a", "b"], None) == []  # type: ignore[arg-type]
 
-    assert answers.asked[-1] == ("benchmarkruns.fairtrial.dev", "--selector", "fairtrial.dev/cohort in (a,b)")
+    of_theirs = ("--selector", "fairtrial.dev/cohort in (a,b)")
+    assert answers.asked[-1] == ("benchmarkruns.fairtrial.dev", *of_theirs, "--field-selector", "status.phase!=Done")
+
+
+def test_a_terminal_gets_a_live_table_that_stays_when_all_is_over(tmp_path):
+    running = cohort(phase="Running", progress="37/101", eta="25m", counts=COUNTS)
+    over = cohort("paired", COMPLETE, phase="Complete", progress="101/101", counts={"scheduled": 101, "passed": 101})
+    answers = tmp_path / "answers.json"
+    answers.write_text(json.dumps([running, over]))
+    program = tmp_path / "kubectl"
+    program.write_text(
+        f"#!{sys.executable} -I\n"
+        "import json, pathlib, sys\n"
+        f"file = pathlib.Path({str(answers)!r})\n"
+        "answers = json.loads(file.read_text())\n"
+        "of_a_cohort = any('benchmarkcohorts' in one for one in sys.argv)\n"
+        "print(json.dumps(answers[0] if of_a_cohort else {'items': []}))\n"
+        "if of_a_cohort: file.write_text(json.dumps(answers[1:] or answers))\n"
+    )
+    program.chmod(0o755)
+
+    quickly = "from fairtrial.cli import app, watch; watch.POLL_SECONDS = 0.3; app.app(['watch', 'paired'])"
+    shown = on_a_terminal([sys.executable, "-c", quickly], path=tmp_path)
+
+    live, _, last = shown.rpartition("\x1b[2K")  # what was drawn while it ran was taken away again
+    assert "37/101" in live
+    assert "25m" in live
+    assert "101/101" in last
+    assert "━" in last
+    assert "paired: " not in shown, "the lines of a pipe"
+
+
+def on_a_terminal(command: list[str], *, path: Path) -> str:
+    """What a program shows on a terminal of 200 columns."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 200, 0, 0))
+    environ = os.environ | {"PATH": f"{path}:{os.environ['PATH']}", "TERM": "xterm-256color"}
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "CI"):
+        environ.pop(name, None)
+    process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=environ)
+    os.close(theirs)
+    shown = b""
+    with contextlib.suppress(OSError):  # how Linux says that nobody writes any more
+        while data := os.read(ours, 65536):
+            shown += data
+    os.close(ours)
+    assert process.wait() == 0, shown.decode()
+    return shown.decode()
