@@ -1,4 +1,4 @@
-"""The only module that knows kopf. Its handlers put what they see into the caches and a key into the queue: no more.
+"""The only module that knows how Kopf works. Its handlers put what they see into caches, a key into a queue: no more.
 
 No on.create, no finalizer, no annotation, no daemon, no timer, no index: each costs a write or a task per object.
 Kopf has a thread and an event loop of its own, because at its end it waits for, and then cancels, every task of its
@@ -7,16 +7,15 @@ loop that it did not start, and because it takes over the process's signals wher
 
 import asyncio
 import functools
-import os
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from typing import Any
 
 import kopf
 
 from fairtrial_operator.cache import Cache, Object, key_of
 from fairtrial_operator.kube import CLASSES, COHORTS, PAGE, PROVIDERS, RUNS, TASKS, Resource
+from fairtrial_operator.login import login
 from fairtrial_operator.state import State
 
 Post = Callable[..., object]  # hands a call over to the operator's own event loop
@@ -114,16 +113,6 @@ def _keep(registry: kopf.OperatorRegistry, to: tuple[State, Post], resource: Res
         post(functools.partial(take, _object(event), gone=event["type"] == "DELETED"))
 
     kopf.on.event(*_selector(resource), registry=registry, id=resource.plural)(on_object)
-
-
-def login(**kwargs: Any) -> kopf.ConnectionInfo | None:
-    """The pod's service account, or the kubeconfig: without the synchronous client, which is large."""
-    own = kopf.login_with_service_account(**kwargs)
-    if own is None:
-        return kopf.login_with_kubeconfig(**kwargs)
-    # By address, as the kubelet gives it: kopf's default is a name, and a cluster need not have DNS.
-    host, port = os.environ["KUBERNETES_SERVICE_HOST"], os.environ["KUBERNETES_SERVICE_PORT"]
-    return replace(own, server=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}")
 
 
 def _selector(resource: Resource) -> tuple[str, str, str]:

@@ -1,29 +1,29 @@
 """The few verbs of the Kubernetes API that the operator needs, on plain dicts.
 
-Authentication and transport come from the official client; its models do not, because a dict goes out as it came in.
-Errors are translated here. Every write passes `_write`, where it is counted.
+There is no client library below: a dict goes out as it came in, and a library's models take 20 MB. Errors are
+translated here. Every write passes `_write`, where it is counted.
 """
 
 import asyncio
 import json
-import os
+import ssl
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 import aiohttp
-from kubernetes.aio.client import ApiClient, Configuration
-from kubernetes.aio.config import ConfigException, load_incluster_config, load_kube_config
-from pydantic_core import from_json
+from pydantic_core import from_json, to_json
 
 from fairtrial import names
 from fairtrial.errors import FairtrialError
+from fairtrial_operator.login import Credentials, login
 from fairtrial_operator.metrics import API_WRITES
 
 Object = dict[str, Any]
 ATTEMPTS = 4
 PAGE = 100  # objects: a pod of a few kilobytes is ten times as much as dicts, and a page is in memory whole
 REQUEST_SECONDS = 30
+CONNECTIONS = 100  # watches among them
 MERGE, JSON_PATCH, APPLY = (
     "application/merge-patch+json",
     "application/json-patch+json",
@@ -104,27 +104,20 @@ class ApiUnavailable(ApiError):
 class Kube:
     """One connection pool to one API server."""
 
-    def __init__(self, configuration: Configuration) -> None:
-        self._client = ApiClient(configuration)
-        self.configuration = configuration
+    def __init__(self, server: str, tls: ssl.SSLContext, credentials: Credentials) -> None:
+        self._server, self._credentials = server.rstrip("/"), credentials
+        # Not trust_env: ~/.netrc and the proxies' variables would be read for every request.
+        self._session = aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=tls, limit=CONNECTIONS))
 
     @classmethod
     async def connect(cls) -> "Kube":
         """Use the pod's service account, or the current kubeconfig where there is none."""
-        configuration = Configuration()
-        try:
-            load_incluster_config(client_configuration=configuration)
-        except ConfigException:
-            # The library reads KUBECONFIG once, at import.
-            await load_kube_config(os.environ.get("KUBECONFIG"), client_configuration=configuration)
-        configuration.retries = False
-        # Else ~/.netrc and the proxies' variables are read for every single request; the API server is not behind one.
-        configuration.client_session_kwargs = {"trust_env": False}
-        return cls(configuration)
+        found = login()
+        return cls(found.server, found.as_ssl_context(), Credentials(found))
 
     async def close(self) -> None:
         """Close the connections."""
-        await self._client.close()
+        await self._session.close()
 
     # --- reading ------------------------------------------------------------------------------------------------------
     async def get(self, resource: Resource, name: str, namespace: str | None = None) -> Object:
@@ -265,14 +258,11 @@ class Kube:
         media_type: str = "application/json",
         limit: aiohttp.ClientTimeout | None = None,
     ) -> aiohttp.ClientResponse:
-        auth = await self.configuration.auth_settings()
-        headers = {"Accept": "application/json", "Content-Type": media_type}
-        headers |= {"Authorization": auth["BearerToken"]["value"]} if "BearerToken" in auth else {}
-        url = f"{self.configuration.host}{path}" + (f"?{urlencode(query)}" if query else "")
+        headers = {"Accept": "application/json", "Content-Type": media_type} | self._credentials.headers()
+        url = f"{self._server}{path}" + (f"?{urlencode(query)}" if query else "")
         limit = limit or aiohttp.ClientTimeout(total=REQUEST_SECONDS)
-        answer = await self._client.rest_client.request(verb, url, headers=headers, body=body, _request_timeout=limit)
-        response: aiohttp.ClientResponse = answer.response
-        return response
+        data = None if body is None else to_json(body)
+        return await self._session.request(verb, url, headers=headers, data=data, timeout=limit)
 
 
 def _error(status: int, headers: Mapping[str, str], data: bytes) -> ApiError:
