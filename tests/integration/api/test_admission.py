@@ -580,6 +580,13 @@ def test_runs_are_found_by_field(kubectl: Any, bench: str, finished: str, stored
     assert found == [f"benchmarkrun.fairtrial.dev/{finished}"]
 
 
+def test_runs_under_way_are_found_by_what_they_are_not(kubectl: Any, bench: str, finished: str, stored: Object):
+    """As `fairtrial watch COHORT` asks: those without any phase yet are under way, too."""
+    found = kubectl("get", "brun", "-n", bench, "--field-selector", "status.phase!=Done", "-o", "name").split()
+    assert f"benchmarkrun.fairtrial.dev/{stored['metadata']['name']}" in found
+    assert f"benchmarkrun.fairtrial.dev/{finished}" not in found
+
+
 def test_all_kinds_are_listed_by_their_category(kubectl: Any, bench: str, finished: str):
     assert f"benchmarkrun.fairtrial.dev/{finished}" in kubectl("get", "fairtrial", "-n", bench, "-o", "name")
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fairtrial_operator.kube import COHORTS, PODS, RUNS, TASKS, Resource
+from fairtrial_operator.kube import CLASSES, COHORTS, PODS, RUNS, TASKS, Resource
 
 from fairtrial.attest import dsse, note, timestamp, trust
 from fairtrial.cohort import ledger as ledgers
@@ -433,6 +433,29 @@ async def test_dying_around_each_step_of_the_beginning_repeats_none_of_them(
     assert counted(live) == {"scheduled": 4, "passed": 4}
     assert sorted(created(world, "benchmarkruns")) == [f"c1-{number:05d}" for number in range(1, 5)]
     assert ledger(world, live).size == 2 + 4 + 4 + 1
+
+
+async def test_a_class_that_is_edited_after_the_seal_holds_the_runs_until_it_is_put_back(
+    world: Any, kube: Any, nodes: Any, tasks: None, operators: Any
+) -> None:
+    await kube.create(COHORTS, cohort(world, repetitions=1, suspend=True))
+    operators().start()
+    await when(world, lambda s: s.get("phase") == "Suspended", "is sealed")
+    await world.change(CLASSES, world.value, {"spec": {"limits": {"memory": "3Gi"}}})
+    await world.change(COHORTS, "c1", {"spec": {"suspend": False}})
+
+    def held(status: Any) -> Any:
+        return world.condition(status, "CapacityAvailable") == ("False", "ChangedSinceSeal")
+
+    waiting = await when(world, held, "waits for what was sealed")
+
+    told = next(one["message"] for one in waiting["status"]["conditions"] if one["type"] == "CapacityAvailable")
+    assert "4 of 4 runs under way wait" in told
+    refused = await world.find(RUNS, "c1-00001")
+    assert world.value in refused["status"]["conditions"][0]["message"]
+    assert await world.all(PODS) == []
+    await world.change(CLASSES, world.value, {"spec": {"limits": {"memory": "1Gi"}}})
+    assert counted(await complete(world)) == {"scheduled": 4, "passed": 4}
 
 
 async def test_a_quota_is_waiting_and_visible_with_counts(
