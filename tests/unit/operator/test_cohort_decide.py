@@ -1,5 +1,6 @@
 """Decisions about cohorts: acceptance and seal as a table, and whole lives in which time, runs and crashes are data."""
 
+import json
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 from fairtrial_operator.accept import NamespaceView
 from fairtrial_operator.cohorts.decide import decide
-from fairtrial_operator.cohorts.draft import eta
+from fairtrial_operator.cohorts.draft import CohortDraft, eta
 from fairtrial_operator.cohorts.members import Member, member_of
 from fairtrial_operator.cohorts.seen import (
     Append,
@@ -28,7 +29,9 @@ from fairtrial_operator.cohorts.seen import (
 from fairtrial_operator.seen import Stored
 
 from fairtrial import documents, names
-from fairtrial.api import BenchmarkCohort, Cancel, find_condition
+from fairtrial.api import BenchmarkCohort, Cancel, CohortCounts, find_condition
+from fairtrial.api.cohort import CohortAnalysis
+from fairtrial.api.conditions import COHORT_CONDITIONS
 from fairtrial.cohort import ledger as ledgers
 from fairtrial.cohort import preregistration
 from fairtrial.cohort.preregistration import Found
@@ -120,6 +123,46 @@ def test_a_stored_preregistration_seals_and_is_told_in_an_event() -> None:
     assert (decision.event.reason, decision.warning) == ("Sealed", False)  # type: ignore[union-attr]
     assert "unsigned: no key" in decision.event.message  # type: ignore[union-attr]
     assert "unsigned: no key" in find_condition(sealed.status.conditions, "Sealed").message  # type: ignore[union-attr]
+
+
+def test_of_many_problems_their_number_comes_first() -> None:
+    twice = {"tasks": [BAD_TASK, BAD_TASK | {"name": "task-2"}], "treatment": {"says": "x", "parts": ["files"]}}
+
+    refused = written(make_cohort(**twice), decide(make_cohort(**twice), CohortSeen(NAMESPACE, found=FOUND), NOON))
+
+    told = find_condition(refused.status.conditions, "Accepted")
+    assert told is not None
+    assert told.message.startswith("3 problems, all shown by `fairtrial plan`: spec.treatment.parts")
+
+
+@pytest.mark.parametrize("text", ["x", "\N{HIRAGANA LETTER A}", '"', "\n", "\x01"])
+def test_a_status_stays_under_8_kib_whatever_it_says(text: str) -> None:
+    cohort = make_cohort("c" * 63, namespace="n" * 63)
+    draft = CohortDraft(cohort, NOON).set(**dict.fromkeys(DIGESTS, "1" * 64), **dict.fromkeys(URIS, "s" * 400))
+    draft.set(counts=CohortCounts(**dict.fromkeys(CohortCounts.model_fields, 20000)), message=text * 5000)
+    draft.set(analysis=CohortAnalysis(**ANALYSIS), next_index=20000, ledger_entries=60000)  # type: ignore[arg-type]
+    draft.once(sealed_at=draft.now, started_at=draft.now, finished_at=draft.now)
+    for kind in COHORT_CONDITIONS:
+        draft.say(kind, "False", "AnalysisImageNotAllowed", text * 5000)
+
+    status = draft.done()
+
+    said = json.dumps(status.as_json(), ensure_ascii=False, separators=(",", ":"))  # as it is stored
+    assert len(said.encode()) < 8192
+    assert all(one.message.endswith("…") for one in status.conditions)
+
+
+DIGESTS, URIS = ("preregistration_sha256", "schedule_sha256"), ("preregistration_uri",)
+ANALYSIS = {
+    "request": "r" * 64,
+    "ledger_entries": 60000,
+    "job": "j" * 63,
+    "package_uri": "s" * 400,
+    "package_sha256": "1" * 64,
+    "report_sha256": "1" * 64,
+    "verdict": "NOT SUPPORTED",
+    "analysed_at": "2026-01-01T12:00:00Z",
+}
 
 
 @pytest.mark.parametrize(

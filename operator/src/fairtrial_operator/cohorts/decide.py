@@ -62,7 +62,7 @@ def _before(cohort: BenchmarkCohort, seen: CohortSeen, now: datetime) -> CohortD
     why = _namespace(cohort, seen) or _problems(cohort, seen)
     if why is not None:
         reason, message = why
-        draft.say(ACCEPTED, "False", reason, message).set(message=message[:1000])
+        draft.say(ACCEPTED, "False", reason, message).set(message=message)
         event = Event("Refused", message) if cohort.spec.seal else None
         return _write_or(cohort, draft, CohortDecision(again_after=LOOK_AGAIN_SECONDS), event)
     draft.say(ACCEPTED, "True", Reason.RESOLVED).set(message=None)
@@ -121,9 +121,9 @@ def _problems(cohort: BenchmarkCohort, seen: CohortSeen) -> tuple[str, str] | No
 
 
 def _listed(problems: Sequence[Problem]) -> str:
-    more = len(problems) - SHOWN_PROBLEMS
     told = " ".join(str(problem) for problem in problems[:SHOWN_PROBLEMS])
-    return f"{told} And {more} more: see `fairtrial plan`." if more > 0 else told
+    # First, because what does not fit is cut off at the end.
+    return f"{len(problems)} problems, all shown by `fairtrial plan`: {told}" if len(problems) > 1 else told
 
 
 def _never_began(cohort: BenchmarkCohort, now: datetime) -> CohortDecision:

@@ -1,5 +1,6 @@
 """A cohort's next status, built field by field; pure. Phase, progress and ETA are derived here and nowhere else."""
 
+import json
 from datetime import datetime
 from typing import Any, Self
 
@@ -14,7 +15,8 @@ from fairtrial.api.conditions import (
 )
 from fairtrial_operator.draft import stamp
 
-MESSAGE_MAX = 1000  # of a condition: six of them and the rest stay under 8 KiB
+# A status stays under 8 KiB whatever is said: of JSON, these bytes of each of six conditions, and of the summary.
+CONDITION_BYTES, MESSAGE_BYTES = 800, 500
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
@@ -31,7 +33,7 @@ class CohortDraft:
     def say(self, kind: str, status: ConditionStatus, reason: str, message: str = "") -> Self:
         """Set a condition."""
         old = find_condition(self._status.conditions, kind)
-        message = message if len(message) <= MESSAGE_MAX else f"{message[: MESSAGE_MAX - 1]}…"
+        message = fitting(message, CONDITION_BYTES)
         if old is not None and (old.status, old.reason, old.message) == (status, reason, message):
             return self
         new = condition(kind, status, reason, message, generation=self._cohort.metadata.generation, now=self._now)
@@ -65,11 +67,26 @@ class CohortDraft:
         running = where == "Running" and status.started_at is not None
         self.set(
             phase=where,
+            message=status.message and fitting(status.message, MESSAGE_BYTES),
             observed_generation=self._cohort.metadata.generation,
             progress=f"{counts.done}/{total}" if total else None,
             eta=eta(status.started_at, self._time, counts.done, left) if running else None,
         )
         return self._status
+
+
+def fitting(text: str, limit: int) -> str:
+    """As much of a text as takes `limit` bytes of JSON, with … where something is missing."""
+    if _size(text) <= limit:
+        return text
+    room, end = limit - _size("…"), 0
+    while (room := room - _size(text[end])) >= 0:
+        end += 1
+    return f"{text[:end]}…"
+
+
+def _size(text: str) -> int:
+    return len(json.dumps(text, ensure_ascii=False).encode()) - len('""')
 
 
 def phase(cohort: BenchmarkCohort, status: BenchmarkCohortStatus) -> str:
