@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import io
 from collections.abc import Callable
 from typing import Any
 
@@ -30,9 +31,9 @@ def to_bytes(value: Any) -> bytes:
 
     The outer levels are written entry by entry: a second tree of a report of 10,000 runs takes 150 MB.
     """
-    parts: list[bytes] = []
-    _write(value, parts.append, levels=_BY_ENTRY)
-    return b"".join(parts)
+    out = io.BytesIO()
+    _write(value, out.write, levels=_BY_ENTRY)
+    return out.getvalue()
 
 
 def _write(value: Any, put: Callable[[bytes], object], levels: int) -> None:
