@@ -25,6 +25,7 @@ from fairtrial.evidence.layout import sha256
 from fairtrial.evidence.objects import ObjectStore
 from fairtrial.evidence.package_paths import PackageLayout
 from fairtrial.evidence.record_model import load_record
+from fairtrial.secrets.stored import ArtifactScan, found_in, unscanned
 from fairtrial.signing import keys, storing
 from fairtrial.signing.keys import SigningKey
 from fairtrial.testing import check_result, evaluation_report
@@ -35,6 +36,7 @@ from fairtrial.usage.money import Cost
 
 BUCKET = "evidence"
 JsonObject = dict[str, Any]
+Scans = Callable[[str], dict[str, ArtifactScan]]  # of a run's artifacts, by name; by "task/arm/repetition"
 Change = Callable[[str, ModelCalls], ModelCalls]  # of a run's list of calls, by "task/arm/repetition"
 
 
@@ -98,12 +100,15 @@ def make(
     repetitions: int = 5,
     *,
     calls: Change = lambda label, found: found,
+    scans: Scans = lambda label: {},
     signed: bool = True,
     **spec: Any,
 ) -> Stored:
     """Carried out, recorded, and signed unless told otherwise."""
     contents: dict[str, bytes] = {}
-    made = example(lambda *place: _with_files(story(*place), place, contents, calls), tasks, repetitions, **spec)
+    made = example(
+        lambda *place: _with_files(story(*place), place, contents, (calls, scans)), tasks, repetitions, **spec
+    )
     stored = Stored(made, known_keys(), contents)
     for run, entry in stored.ledger.records.items():
         _furnish(stored, run, entry.uid, signed=signed)
@@ -148,19 +153,22 @@ def tell(made: Stored, store: ObjectStore, entry: ledgers.LedgerEntry) -> int:
     return ledger.size
 
 
-def _with_files(came: Came, place: tuple[int, str, int, int], contents: dict[str, bytes], change: Change) -> Came:
+def _with_files(
+    came: Came, place: tuple[int, str, int, int], contents: dict[str, bytes], changes: tuple[Change, Scans]
+) -> Came:
     """The same result, with artifacts and model calls whose bytes are known."""
     if came.outcome not in ("passed", "failed"):
         return came
     label = "/".join(str(part) for part in place[:3])
     report = _evaluation(came, label)
-    listed = change(label, _calls(label, contents))
+    listed, scans = changes[0](label, _calls(label, contents)), changes[1](label)
     made = {
         "agent/diff.patch": f"+{label}\n".encode(),
         "agent/snapshot.tar": _snapshot(label),
         "agent/step-1.stdout.bin": f"Doing {label}.\n".encode(),
         "evaluation/report.json": documents.dump(report),
         CALLS: documents.dump(listed),
+        **{name: documents.dump(scan) for name, scan in scans.items()},
     }
     contents.update({sha256(data): data for data in made.values()})
     listing = {name: documents.to_json(Artifact(name, len(data), sha256(data))) for name, data in made.items()}
@@ -171,9 +179,9 @@ def _with_files(came: Came, place: tuple[int, str, int, int], contents: dict[str
         "evaluation.snapshotSha256": _measured(sha256(_snapshot(label))),
         "interaction.streams": [],
         "usage.calls": listing[CALLS],
-        "usage.leaks": _measured(len(listed.leaks)),
+        "usage.leaks": _measured(len(listed.leaks) + len(found_in(scans.values()))),
     }
-    if listed.unscanned:
+    if listed.unscanned or unscanned(scans.values()):
         fields["usage.leaks"] = {"state": "missing", "reason": "not_scanned"}
     return replace(came, fields=fields | dict(came.fields))
 

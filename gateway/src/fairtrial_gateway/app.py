@@ -28,6 +28,7 @@ from fairtrial_gateway.models.routes import Models
 from fairtrial_gateway.parts import StoreThreads
 from fairtrial_gateway.policy import Refusal
 from fairtrial_gateway.refusals import REMARKABLE, RefusalLog
+from fairtrial_gateway.scans import Scans
 from fairtrial_gateway.settings import Settings
 from fairtrial_gateway.steps import StepNotices
 
@@ -56,7 +57,8 @@ class Gateway:
         self.refusals = RefusalLog(store, layout, socket.gethostname(), metrics)
         access = Access(identity, self.health, metrics)
         evaluations = Evaluations(self.threads, layout, key)
-        self.artifacts = Artifacts(access, self.threads, layout, settings, metrics, evaluations)
+        scans = Scans(calls, self.threads, layout, settings.scan_seconds) if calls else None
+        self.artifacts = Artifacts(access, self.threads, layout, settings, metrics, evaluations, scans)
         bundles = Bundles(access, self.threads, layout, metrics)
         self.reaper = IdleReaper(settings.header_seconds)
         self.app = web.Application(middlewares=[self.reaper.begun, self._account, answer_errors])

@@ -20,6 +20,7 @@ from fairtrial_gateway.evaluations import Evaluations
 from fairtrial_gateway.metrics import Metrics
 from fairtrial_gateway.parts import PartSender, StoreThreads
 from fairtrial_gateway.policy import may_write_artifact
+from fairtrial_gateway.scans import Kept, Scans, is_report
 from fairtrial_gateway.settings import Settings
 
 _SHA256 = re.compile(r"(?:^|,)\s*sha-256=:([A-Za-z0-9+/=]+):")
@@ -66,9 +67,11 @@ class Artifacts:
         settings: Settings,
         metrics: Metrics,
         evaluations: Evaluations,
+        scans: Scans | None = None,
     ) -> None:
         self._access, self._threads, self._layout = access, threads, layout
         self._settings, self._metrics, self._evaluations = settings, metrics, evaluations
+        self._scans = scans
         self.slots = UploadSlots(settings, metrics)
 
     def routes(self) -> list[web.RouteDef]:
@@ -95,11 +98,14 @@ class Artifacts:
         media_type = request.content_type if _MEDIA_TYPE.fullmatch(request.content_type) else OCTETS
         upload = store.open_upload(key, media_type=media_type, sha256=expected)
         sender = PartSender(self._threads, upload, request.content_length)
+        report = Kept() if self._scans and is_report(admitted, name) else None
         started = time.monotonic()
         try:
             async with asyncio.timeout(self._settings.upload_seconds):
-                await self._pump(request, sender)
+                await self._pump(request, sender, report)
                 await self._access.still(admitted, may_write_artifact, name)
+                if self._scans and report:
+                    await self._scans.before(admitted, name, report)
                 stored = await sender.commit()
         except TimeoutError as error:
             raise Refused(408, "TooSlow", "The body, or the store, took too long; send it again.") from error
@@ -113,7 +119,7 @@ class Artifacts:
         self._metrics.upload_seconds.observe(time.monotonic() - started)
         return stored
 
-    async def _pump(self, request: web.Request, sender: PartSender) -> None:
+    async def _pump(self, request: web.Request, sender: PartSender, report: Kept | None) -> None:
         """Take the whole body, no slower than allowed; a body that ends early is no body."""
         received, loop = 0, asyncio.get_running_loop()
         try:
@@ -127,6 +133,8 @@ class Artifacts:
                 if request.content_length is not None and received > request.content_length:
                     raise Refused(400, "BodyTooLong", "More bytes came than Content-Length says; nothing was stored.")
                 await sender.feed(chunk)
+                if report:
+                    report.take(chunk)
         except (aiohttp.ClientError, ConnectionError, aiohttp.http.HttpProcessingError) as error:
             raise Refused(400, "BodyCut", "The connection ended before the body did; nothing was stored.") from error
         if request.content_length is not None and received != request.content_length:

@@ -28,6 +28,7 @@ class Settings:
     header_seconds: float = 15.0  # from a connection's start, or its last answer, to the next request's headers
     idle_seconds: float = 60.0  # between two pieces of a body
     upload_seconds: float = 600.0
+    scan_seconds: float = 25.0  # of what a pod stored, for secrets; shorter than a pod waits for an answer
     drain_seconds: float = 30.0
 
     @classmethod
@@ -44,6 +45,7 @@ class Settings:
             max_uploads_per_pod=_number(env, "FAIRTRIAL_GATEWAY_MAX_UPLOADS_PER_POD", cls.max_uploads_per_pod),
             store_writers=_number(env, "FAIRTRIAL_GATEWAY_STORE_WRITERS", cls.store_writers),
             upload_seconds=_number(env, "FAIRTRIAL_GATEWAY_UPLOAD_SECONDS", int(cls.upload_seconds)),
+            scan_seconds=_number(env, "FAIRTRIAL_GATEWAY_SCAN_SECONDS", int(cls.scan_seconds)),
             drain_seconds=_number(env, "FAIRTRIAL_GATEWAY_DRAIN_SECONDS", int(cls.drain_seconds)),
         )
 

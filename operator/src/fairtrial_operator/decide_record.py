@@ -4,6 +4,7 @@ from datetime import datetime
 
 from fairtrial.api import BenchmarkRun, Reason, RecordReference
 from fairtrial.api.conditions import RECORDED
+from fairtrial.classify.facts import LEAKED
 from fairtrial.evidence import statements
 from fairtrial.evidence.record import Record, assemble
 from fairtrial_operator.draft import Draft
@@ -32,7 +33,11 @@ def decide_record(run: BenchmarkRun, seen: Seen, now: datetime) -> Decision:
     calls = seen.model_calls
     if calls.state not in {"unread", "present"}:
         return _decide_calls(run, seen, calls, now)
-    record = record_of(run, agent, evaluation, calls)
+    scans = (seen.agent_scan, seen.evaluation_scan)
+    for scan in scans:
+        if scan.state in {"unavailable", "malformed"}:
+            return _wait(run, seen, now, Stored(problem="unavailable", message=scan.message))
+    record = record_of(run, agent, evaluation, calls, scans)
     if seen.stored is None:
         data = record.to_bytes()
         return Decision(StoreRecord(data, statements.provenance(record, data)))
@@ -49,7 +54,22 @@ def decide_record(run: BenchmarkRun, seen: Seen, now: datetime) -> Decision:
         category=found.category,
         message=found.message,
     )
-    return Decision(WriteStatus(draft.done()))
+    return Decision(WriteStatus(draft.done()), event=_leaked(record))
+
+
+def _leaked(record: Record) -> Event | None:
+    """The record is published whatever is in it; whoever owns the secret should hear of it before a package is asked
+    for.
+    """
+    if LEAKED not in record.classification.tags:
+        return None
+    places = record.usage.leaks.value
+    where = f"in {places} places" if places is not None else "in a part of what was searched"
+    message = (
+        f"A credential or canary was found {where} of what this run stored; artifacts/model/calls.json and "
+        "artifacts/scan say which and where. Renew it: no package is published with it in."
+    )
+    return Event("SecretFound", message)
 
 
 def wanted(run: BenchmarkRun, seen: Seen) -> tuple[Report | None, Report | None]:
@@ -70,16 +90,21 @@ def _decide_calls(run: BenchmarkRun, seen: Seen, calls: Report, now: datetime) -
 
 
 def record_of(
-    run: BenchmarkRun, agent: Report | None, evaluation: Report | None, calls: Report | None = None
+    run: BenchmarkRun,
+    agent: Report | None,
+    evaluation: Report | None,
+    calls: Report | None = None,
+    scans: tuple[Report, ...] = (),
 ) -> Record:
     """The record: from the status and the reports alone, so that assembling it again gives the same bytes."""
-    found = [report for report in (agent, evaluation, calls) if report is not None]
+    found = [report for report in (agent, evaluation, calls, *scans) if report is not None]
     return assemble(
         run,
         agent.agent if agent else None,
         evaluation.evaluation if evaluation else None,
         tuple(report.artifact for report in found if report.artifact is not None),
         calls.calls if calls else None,
+        tuple(report.scan for report in scans if report.scan is not None),
     )
 
 

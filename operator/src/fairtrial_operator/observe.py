@@ -13,6 +13,7 @@ from fairtrial.documents import AgentReport, Artifact, EvaluationReport, load
 from fairtrial.errors import FairtrialError, InvalidInput, NotStored
 from fairtrial.evidence.layout import Layout, RunLayout
 from fairtrial.evidence.objects import ObjectStore
+from fairtrial.secrets import stored
 from fairtrial.usage import calls
 from fairtrial_operator import pods, policies
 from fairtrial_operator.accept import NamespaceView, References, Ticket
@@ -75,6 +76,8 @@ class Observer:
             agent_report=agent_report,
             evaluation_report=evaluation_report,
             model_calls=model_calls,
+            agent_scan=await self._scan(run, has_agent_report(run.status), stored.AGENT, notes),
+            evaluation_scan=await self._scan(run, has_evaluation_report(run.status), stored.EVALUATION, notes),
             refused=notes.refused,
             stored=notes.stored,
             finalizers=tuple(raw["metadata"].get("finalizers") or ()),
@@ -177,6 +180,11 @@ class Observer:
             notes.reports[name] = await asyncio.to_thread(self._read_report, run, name)
         return notes.reports[name]
 
+    async def _scan(self, run: BenchmarkRun, reported: bool, name: str, notes: Notes) -> Report:
+        """What was found in a pod's artifacts; it was stored before the pod's report, or never will be."""
+        needed = reported and not run.recorded and agent_over(run.status) and evaluation_over(run.status)
+        return await self._report(run, name, notes) if needed else Report()
+
     def _read_report(self, run: BenchmarkRun, name: str) -> Report:
         try:
             data = self._store.get(self.keys_of(run).artifact(name), limit=REPORT_LIMIT)
@@ -191,6 +199,8 @@ class Observer:
                 return Report("present", agent=load(AgentReport, data, name=name), artifact=artifact)
             if name == calls.ARTIFACT:
                 return Report("present", calls=load(calls.ModelCalls, data, name=name), artifact=artifact)
+            if name in stored.BY_FOLDER.values():
+                return Report("present", scan=load(stored.ArtifactScan, data, name=name), artifact=artifact)
             return Report("present", evaluation=load(EvaluationReport, data, name=name), artifact=artifact)
         except InvalidInput as error:
             return Report("malformed", message=str(error), artifact=artifact)

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from fairtrial.api import BenchmarkRunStatus
 from fairtrial.attest.statement import Statement
 from fairtrial.documents import AgentReport, Artifact, EvaluationReport
+from fairtrial.secrets.stored import ArtifactScan
 from fairtrial.usage.calls import ModelCalls
 from fairtrial_operator.accept import References
 from fairtrial_operator.build import PodSettings
@@ -23,6 +24,7 @@ class Report:
     agent: AgentReport | None = None
     evaluation: EvaluationReport | None = None
     calls: ModelCalls | None = None
+    scan: ArtifactScan | None = None
     artifact: Artifact | None = None  # the report itself, as stored
     message: str = ""
 
@@ -59,6 +61,8 @@ class Seen:
     agent_report: Report = field(default_factory=Report)
     evaluation_report: Report = field(default_factory=Report)
     model_calls: Report = field(default_factory=Report)
+    agent_scan: Report = field(default_factory=Report)  # of what the pod stored; absent where nothing was looked for
+    evaluation_scan: Report = field(default_factory=Report)
     refused: Mapping[Role, Refused] = field(default_factory=dict)  # by this very reconciliation
     stored: Stored | None = None  # by this very reconciliation
     finalizers: Sequence[str] = ()

@@ -20,6 +20,7 @@ from fairtrial.audit.replacing import REASON_CODES
 JsonObject = dict[str, Any]
 # Operator, API server and nodes have clocks of their own, and some tell whole seconds.
 CLOCKS = timedelta(seconds=5)
+_SCANS = ("scan/agent.json", "scan/evaluation.json")  # what was found in the artifacts of the two pods
 _TIMES = ("accepted", "agentCreated", "agentScheduled", "agentStarted", "agentFinished")
 
 
@@ -172,8 +173,7 @@ def _files_of(folder: Folder, listed: Listed, withheld: Mapping[str, str], run: 
         if path not in named:
             folder.findings.add("FILE_UNLISTED", path, f"The record of {run} does not list it.")
     leaks = record["usage"]["leaks"]
-    calls = any(path.startswith((f"{base}model/", f"{base}tool/")) for path in there)
-    if calls and (leaks.get("value") or leaks.get("reason") == "not_scanned"):
+    if leaks.get("value") or leaks.get("reason") == "not_scanned":
         _leaks(folder, base, run)
 
 
@@ -191,11 +191,23 @@ def _exchanges(folder: Folder, base: str) -> dict[str, str]:
 
 
 def _leaks(folder: Folder, base: str, run: str) -> None:
-    """Where credentials were found in calls, or nobody looked, none of those calls may be there."""
-    data = folder.read(f"{base}artifacts/model/calls.json")
-    calls = None if data is None else value_of(data, f"{base}artifacts/model/calls.json", folder.findings)
-    named = {one["exchange"] for one in calls.get("leaks", ())} if calls else set()
+    """Where secrets were found, or nobody looked, nothing may be there: no such call, and no artifact at all where one
+    lies in them.
+    """
+    calls = _document(folder, f"{base}artifacts/model/calls.json") or {}
+    scans = [found for name in _SCANS if (found := _document(folder, f"{base}artifacts/{name}"))]
+    written = any(one.get("leaks") or one["state"] != "done" for one in scans)
+    named = {one["exchange"] for one in calls.get("leaks", ())}
+    every = not named and (bool(calls.get("unscanned")) or not written)
     for path in folder.below(base):
         parts = path.removeprefix(base).split("/")
-        if parts[0] in ("model", "tool") and (not named or parts[1] in named):
-            folder.findings.add("LEAK_PUBLISHED", path, f"A credential was found in it, or nobody looked ({run}).")
+        call = parts[0] in ("model", "tool") and (every or parts[1] in named)
+        artifact = written and parts[0] == "artifacts" and "/".join(parts[1:]) not in (*_SCANS, "model/calls.json")
+        if call or artifact:
+            folder.findings.add("LEAK_PUBLISHED", path, f"A secret was found in it, or nobody looked ({run}).")
+
+
+def _document(folder: Folder, path: str) -> JsonObject | None:
+    data = folder.read(path)
+    found: JsonObject | None = None if data is None else value_of(data, path, folder.findings)
+    return found

@@ -5,6 +5,7 @@ facts whenever it is asked about.
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -12,6 +13,7 @@ from fairtrial import names
 from fairtrial.api.run import BenchmarkRun, Category, PodFacts
 from fairtrial.classify.pods import OwnLimit, Trouble, own_limit, started, trouble
 from fairtrial.documents import AgentReport, EvaluationReport
+from fairtrial.secrets.stored import ArtifactScan, found_in
 from fairtrial.usage.calls import ModelCalls
 
 Ending = Literal[
@@ -32,6 +34,7 @@ Verdict = Literal["missing", "foreign", "inconsistent", "error", "passed", "fail
 
 EXIT_TEMPORARY = 75  # fetch: the gateway or the store did not answer until the deadline
 FORGED_RESULTS = "forged_results"
+LEAKED = "credential_leaked"  # a tag
 # Tools make these by themselves when somebody runs a test; removing them is enough.
 _BYPRODUCTS = ("__pycache__", "node_modules")
 CATEGORIES: tuple[str, ...] = get_args(Category)
@@ -79,8 +82,11 @@ def facts_of(
     agent: AgentReport | None,
     evaluation: EvaluationReport | None,
     calls: ModelCalls | None = None,
+    scans: Sequence[ArtifactScan] = (),
 ) -> Facts:
-    """The facts of a run whose last pod has ended, from its status, the two reports and its model calls."""
+    """The facts of a run whose last pod has ended, from its status, the two reports, its model calls, and the scans of
+    what its pods stored.
+    """
     status = run.status
     pod = (status.agent_pod and status.agent_pod.facts) or PodFacts(phase="Gone")
     evaluator = status.evaluator_pod and status.evaluator_pod.facts
@@ -113,7 +119,7 @@ def facts_of(
         calls_lost=calls is not None and bool(calls.unfinished),
         model_budget_used_up=calls is not None and bool(calls.budget),
         used_up=_used_up(ours, calls),
-        tags=tuple(sorted({*_tags(ours, judgement, limit), *_call_tags(calls)})),
+        tags=tuple(sorted({*_tags(ours, judgement, limit), *_call_tags(calls), *_leak_tags(calls, scans)})),
     )
 
 
@@ -212,9 +218,13 @@ def _call_tags(calls: ModelCalls | None) -> tuple[str, ...]:
         "wrong_model_refused": calls.refused.get("wrong_model", 0) > 0,
         "wrong_parameter_refused": calls.refused.get("wrong_parameter", 0) > 0,
         "provider_outage_at_the_end": calls.outage == "after_first_usable",
-        "credential_leaked": bool(calls.leaks),
     }
     return tuple(tag for tag, holds in found.items() if holds)
+
+
+def _leak_tags(calls: ModelCalls | None, scans: Sequence[ArtifactScan]) -> tuple[str, ...]:
+    """Whether a credential or a canary was found in anything that was stored."""
+    return (LEAKED,) if found_in(scans) or (calls is not None and calls.leaks) else ()
 
 
 def _tags(agent: AgentReport | None, evaluation: EvaluationReport | None, limit: OwnLimit | None) -> tuple[str, ...]:

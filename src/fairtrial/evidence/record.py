@@ -11,6 +11,8 @@ from fairtrial.documents import AgentReport, Artifact, Consumption, Diff, Evalua
 from fairtrial.evidence import record_model as r
 from fairtrial.evidence.record_model import Record, load_record, record_schema
 from fairtrial.evidence.value import INT64_MAX, Value, measured, missing, not_applicable, plain, void
+from fairtrial.secrets import stored
+from fairtrial.secrets.stored import ArtifactScan
 from fairtrial.usage.calls import ARTIFACT as CALLS
 from fairtrial.usage.calls import ModelCalls
 from fairtrial.usage.conflicts import Conflict, as_counts, compare, contradictions
@@ -18,6 +20,7 @@ from fairtrial.usage.counters import NOT_IN_WIRE, Counters
 from fairtrial.usage.course import NO_ANSWER, TOO_FEW
 
 __all__ = ["Record", "assemble", "load_record", "record_schema"]
+_NOT_ALIKE = {"refused_calls", "conflicts", "calls", "course", "leaks"}  # fields of usage in a run without a model
 
 
 def assemble(
@@ -26,12 +29,13 @@ def assemble(
     evaluation: EvaluationReport | None,
     reports: tuple[Artifact, ...] = (),
     calls: ModelCalls | None = None,
+    scans: tuple[ArtifactScan, ...] = (),
 ) -> Record:
     """The record of a run whose last pod has ended. `reports` are the reports and the list of calls, as stored.
 
     A report that names another run or pod decides the classification, and nothing of it enters the record.
     """
-    facts = facts_of(run, agent, evaluation, calls)
+    facts = facts_of(run, agent, evaluation, calls, scans)
     list_of_calls = next((one for one in reports if one.name == CALLS), None)
     ours = agent if facts.agent_report == "present" else None
     judgement = evaluation if facts.evaluation not in ("missing", "foreign") else None
@@ -40,7 +44,7 @@ def assemble(
         identity=_identity(run),
         configuration=_configuration(run),
         environment=_environment(run, ours, judgement),
-        usage=_usage(run, calls, list_of_calls, ours),
+        usage=_usage(run, calls, list_of_calls, ours, scans),
         consumption=_consumption(ours),
         interaction=_interaction(ours),
         patch=_patch(ours),
@@ -116,14 +120,19 @@ def _images(role: str, pod: PodStatus | None) -> dict[str, str]:
 
 
 def _usage(
-    run: BenchmarkRun, calls: ModelCalls | None, artifact: Artifact | None, agent: AgentReport | None
+    run: BenchmarkRun,
+    calls: ModelCalls | None,
+    artifact: Artifact | None,
+    agent: AgentReport | None,
+    scans: tuple[ArtifactScan, ...],
 ) -> r.Usage:
     """Inapplicable without a provider; with one, what its calls say, and where they say nothing, why."""
     if calls is None or run.status.provider is None:
         given = run.spec.network.model_provider_ref is not None
         nothing: Value[Any] = missing("not_collected") if given else not_applicable("no_model_provider")
         return r.Usage(
-            **dict.fromkeys(r.Usage.model_fields.keys() - {"refused_calls", "conflicts", "calls", "course"}, nothing),
+            **dict.fromkeys(r.Usage.model_fields.keys() - _NOT_ALIKE, nothing),
+            leaks=nothing if given or (calls is None and not scans) else _leaks(calls, scans),
             course=r.CallCourse(
                 **dict.fromkeys(r.CallCourse.model_fields.keys() - {"faults_by"}, nothing), faults_by={}
             ),
@@ -155,11 +164,18 @@ def _usage(
         cost=missing(cost.reason) if cost.amount is None else measured(cost.amount),
         currency=measured(cost.currency) if cost.currency else missing("no_pricing_snapshot"),
         pricing_snapshot=measured(cost.snapshot) if cost.snapshot else missing("no_pricing_snapshot"),
-        leaks=missing("not_scanned") if calls.unscanned else measured(len(calls.leaks)),
+        leaks=_leaks(calls, scans),
         course=_course(calls),
         conflicts=tuple(r.UsageConflict(**vars(one)) for one in _conflicts(counters, agent)),
         calls=artifact,
     )
+
+
+def _leaks(calls: ModelCalls | None, scans: tuple[ArtifactScan, ...]) -> Value[int]:
+    """In calls and artifacts together; unknown while anything was not searched."""
+    if stored.unscanned(scans) or (calls is not None and calls.unscanned):
+        return missing("not_scanned")
+    return measured(len(stored.found_in(scans)) + (len(calls.leaks) if calls is not None else 0))
 
 
 def _course(calls: ModelCalls) -> r.CallCourse:

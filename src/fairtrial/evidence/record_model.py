@@ -157,8 +157,8 @@ class Usage(Model):
     currency: Value[str]
     pricing_snapshot: Value[str]
     leaks: Value[Integer]
-    """Places where a provider's credential, or a canary, was found in what was journalled; while there are any, nothing
-    that holds them may be published."""
+    """Places where a provider's credential, or a canary, was found in what was journalled of calls and in what the pods
+    stored; while there are any, nothing that holds them may be published."""
     course: CallCourse
     conflicts: tuple[UsageConflict, ...] = ()
     """Where the agent's own counts, or the provider's among each other, disagree with these."""

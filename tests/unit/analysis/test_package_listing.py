@@ -13,14 +13,16 @@ from fairtrial_analysis.package.noting import Noting
 from fairtrial_analysis.package.runs import Recorded, files_of, recorded
 
 from fairtrial.cohort.ledger import LedgerEntry
-from fairtrial.documents import dump
+from fairtrial.documents import RunIdentity, dump
 from fairtrial.evidence.layout import sha256
 from fairtrial.evidence.memory import MemoryStore
+from fairtrial.secrets.stored import AGENT, EVALUATION, ArtifactScan, StoredLeak
 from fairtrial.usage.calls import ModelCalls
 from tests import stored_cohort
 from tests.stored_cohort import Stored, leaking
 
 RUN = "example-00001"
+RUN_IDENTITY = RunIdentity("trials", "a-run", "uid")
 
 
 @pytest.fixture(scope="module")
@@ -211,7 +213,7 @@ def test_a_found_credential_refuses_the_package_and_names_the_run() -> None:
 
     with pytest.raises(PackageRefused, match=run_of(made, FIRST)) as refused:
         gathered(made)
-    assert "Renew the credential" in refused.value.next_move
+    assert "Renew the secret" in refused.value.next_move
 
 
 def withheld(made: Stored) -> set[str]:
@@ -244,9 +246,64 @@ def test_calls_that_nobody_scanned_are_held_back_like_those_with_a_credential() 
 
     made = with_calls(unscanned)
 
-    with pytest.raises(PackageRefused, match="nobody scanned"):
+    with pytest.raises(PackageRefused, match="not searched to the end"):
         gathered(made)
     assert {path.split("/")[0] for path in withheld(made)} == {"model", "tool"}
+
+
+def echoing(label: str) -> dict[str, ArtifactScan]:
+    leak = StoredLeak("canary:canaries/one", "base64", "agent/streams/stdout", 42)
+    return {AGENT: ArtifactScan(RUN_IDENTITY, "done", leaks=[leak])} if label == FIRST else {}
+
+
+def unsearched(label: str) -> dict[str, ArtifactScan]:
+    return {EVALUATION: ArtifactScan(RUN_IDENTITY, "failed", "too_slow")} if label == FIRST else {}
+
+
+def searched(_: str) -> dict[str, ArtifactScan]:
+    return {name: ArtifactScan(RUN_IDENTITY, "done", secrets=["canary:a/b"]) for name in (AGENT, EVALUATION)}
+
+
+def test_a_canary_that_the_agent_wrote_refuses_the_package_and_says_where_to_look() -> None:
+    made = stored_cohort.make(tasks=1, scans=echoing)
+
+    with pytest.raises(PackageRefused, match=run_of(made, FIRST)) as refused:
+        gathered(made)
+    assert "scan/*.json" in refused.value.next_move and "not searched" not in refused.value.message
+
+
+def test_withholding_then_keeps_back_all_that_the_agent_left_and_none_of_its_calls() -> None:
+    assert withheld(stored_cohort.make(tasks=1, scans=echoing)) == {
+        "artifacts/agent/diff.patch",
+        "artifacts/agent/snapshot.tar",
+        "artifacts/agent/step-1.stdout.bin",
+        "artifacts/evaluation/report.json",
+    }
+
+
+def test_artifacts_that_were_not_searched_to_the_end_are_held_back_alike() -> None:
+    made = stored_cohort.make(tasks=1, scans=unsearched)
+
+    with pytest.raises(PackageRefused, match="not searched to the end"):
+        gathered(made)
+    assert "artifacts/agent/snapshot.tar" in withheld(made)
+
+
+def test_a_scan_that_the_record_names_and_nobody_finds_vouches_for_nothing() -> None:
+    made = stored_cohort.make(tasks=1, scans=searched)
+    name = next(key for key in made.store.keys("") if key.endswith("artifacts/scan/agent.json"))
+    del made.store.objects[name]
+
+    with pytest.raises(PackageRefused, match="not searched to the end"):
+        gathered(made)
+
+
+def test_a_cohort_that_was_searched_and_holds_no_secret_is_published_with_its_scans() -> None:
+    made = stored_cohort.make(tasks=1, scans=searched)
+    found = gathered(made)
+
+    assert not found.withheld
+    assert sum(file.path.endswith("/artifacts/scan/agent.json") for file in found.listing) == len(made.ledger.records)
 
 
 def test_a_count_of_credentials_without_their_places_holds_every_call_back() -> None:

@@ -19,6 +19,7 @@ from fairtrial_analysis.package.runs import (
     CALLS_FILE,
     EVALUATION_STATEMENT,
     RECORD_STATEMENT,
+    SCAN_FILES,
     RunFiles,
     files_of,
 )
@@ -84,11 +85,12 @@ def gather(noting: Noting, shelf: Shelf, preregistration: dict[str, Any], *, wit
             listing.add_run(run, listed)
             withheld += held.withheld
             if held.withheld:
-                flagged.append(f"{run} (calls that nobody scanned)" if held.unscanned else run)
+                flagged.append(f"{run} (not searched to the end)" if held.unscanned else run)
     if flagged and not withhold:
         raise PackageRefused(
-            f"A provider's credential was found, or not looked for, in files of {len(flagged)} runs: {_some(flagged)}.",
-            next_move="Renew the credential, set analysis.withhold in the chart's values, and analyse again.",
+            f"A credential or canary was found, or not looked for, in files of {len(flagged)} runs: {_some(flagged)}.",
+            next_move="Renew the secret that their model/calls.json or scan/*.json name, set analysis.withhold in the "
+            "chart's values, and analyse again.",
         )
     listing.add(*files.values(), *_archives(shelf, preregistration))
     listing.add(*_endorsed(shelf, noting), *_released(shelf, noting, preregistration))
@@ -105,13 +107,19 @@ def _cohort_documents(noting: Noting) -> Iterator[str]:
 def _run(shelf: Shelf, noting: Noting, run: str) -> tuple[RunFiles, Packed]:
     """What is held back of a run, and what is listed; the latter packed here, lest results pile up before they are."""
     listed = noting.recorded(run)
-    has_calls = any(file.path == paths.run_file(run, CALLS_FILE) for file in listed.files)
-    wanted = (RECORD_STATEMENT, EVALUATION_STATEMENT, *((CALLS_FILE,) if has_calls else ()))
+    there = {file.path for file in listed.files}
+    wanted = (
+        RECORD_STATEMENT,
+        EVALUATION_STATEMENT,
+        *(name for name in (CALLS_FILE, *SCAN_FILES) if paths.run_file(run, name) in there),
+    )
     read = {name: shelf.read(paths.run_file(run, name)) for name in wanted}
     try:
         found = files_of(run, listed, {name: data for name, data in read.items() if data is not None})
     except FairtrialError as error:
-        raise PackageRefused(f"The list of calls of run {run} can't be read: {error}") from error
+        raise PackageRefused(
+            f"What was found in the calls and artifacts of run {run} can't be read: {error}"
+        ) from error
     return replace(found, files=()), Packed.of(found.files)
 
 

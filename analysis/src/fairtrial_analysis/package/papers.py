@@ -7,7 +7,7 @@ from fairtrial import documents
 from fairtrial_analysis.package.listing import File
 from fairtrial_analysis.report.model import Report
 
-WITHHELD_BECAUSE = "a provider's credential was found, or not looked for, where it lies"
+WITHHELD_BECAUSE = "a credential or canary was found, or not looked for, where it lies"
 
 
 def request(report: Report) -> dict[str, Any]:

@@ -1,25 +1,27 @@
 """The files of one run, by its record and its list of calls: names, sizes and hashes as those give them. Pure.
 
-What holds a provider's credential may not be published. Where a scan found one in a call, or nobody scanned, the call's
-files are withheld; and where the agent was sent it, so is all that the agent left. They stay in the store, and in the
-package by their hashes alone.
+What holds a provider's credential or a canary may not be published. Where a scan found one in a call, or nobody
+scanned, the call's files are withheld; and where the agent was sent it, or wrote it, so is all that the agent left.
+They stay in the store, and in the package by their hashes alone.
 """
 
 from dataclasses import dataclass, field
 from typing import Any
 
 from fairtrial import documents
-from fairtrial.documents import Artifact
+from fairtrial.documents import Artifact, RunIdentity
 from fairtrial.errors import FairtrialError
 from fairtrial.evidence.layout import check_artifact_name, check_digest, check_key, sha256
 from fairtrial.evidence.package_paths import run_file
 from fairtrial.journal.exchange import TOOL
+from fairtrial.secrets.stored import BY_FOLDER, ArtifactScan, found_in, unscanned
 from fairtrial.usage.calls import ARTIFACT as CALLS
 from fairtrial.usage.calls import Call, ModelCalls
 from fairtrial_analysis.package.listing import File
 
 RECORD, RECORD_STATEMENT, EVALUATION_STATEMENT = "record.json", "record.sigstore.json", "evaluation.sigstore.json"
 CALLS_FILE = f"artifacts/{CALLS}"
+SCAN_FILES = tuple(f"artifacts/{name}" for name in BY_FOLDER.values())
 PAGE, JOURNAL = "exchange.json", "exchange.ftj"
 _SIZE_MAX = 2**53
 
@@ -76,19 +78,22 @@ def files_of(run: str, listed: Recorded, documents_read: dict[str, bytes]) -> Ru
         for name in (RECORD_STATEMENT, EVALUATION_STATEMENT)
         if name in documents_read
     ]
-    calls = _calls(run, listed, documents_read.get(CALLS_FILE))
+    calls, scans = _calls(run, listed, documents_read.get(CALLS_FILE)), _scans(run, listed, documents_read)
     kept = _Kept([*statements])
-    tainted = _sent_to_the_agent(calls)
+    written, unsearched = found_in(scans), unscanned(scans)
+    tainted = _sent_to_the_agent(calls) or bool(written) or unsearched
     for file in listed.files:
         name = file.path.removeprefix(run_file(run, ""))
-        held_back = tainted and name not in (RECORD, CALLS_FILE)
+        held_back = tainted and name not in (RECORD, CALLS_FILE, *SCAN_FILES)
         (kept.withheld if held_back else kept.files).append(file)
     named = {leak.exchange for leak in calls.leaks} if calls else set()
     # A count without names, or calls that nobody scanned: it may be any of them.
-    every = listed.unscanned or (listed.leaks > 0 and not named)
+    every = bool(calls and calls.unscanned) or (listed.leaks > 0 and not named and not written)
     for call in calls.calls if calls else ():
         (kept.withheld if every or call.exchange in named else kept.files).extend(_call_files(run, call))
-    return RunFiles(tuple(sorted(kept.files)), tuple(sorted(kept.withheld)), every and listed.leaks == 0)
+    return RunFiles(
+        tuple(sorted(kept.files)), tuple(sorted(kept.withheld)), (every or unsearched) and not named and not written
+    )
 
 
 def _calls(run: str, listed: Recorded, data: bytes | None) -> ModelCalls | None:
@@ -97,6 +102,21 @@ def _calls(run: str, listed: Recorded, data: bytes | None) -> ModelCalls | None:
     if named is None or data is None or sha256(data) != named.sha256:
         return None
     found: ModelCalls = documents.load(ModelCalls, data, name=run_file(run, CALLS_FILE))
+    return found
+
+
+def _scans(run: str, listed: Recorded, documents_read: dict[str, bytes]) -> list[ArtifactScan]:
+    """The scans of what the run's pods stored, that the record names; one that is not there found nothing out."""
+    named = {one.path: one.sha256 for one in listed.files}
+    found = []
+    for name in SCAN_FILES:
+        digest, data = named.get(run_file(run, name)), documents_read.get(name)
+        if digest is None:
+            continue
+        if data is None or sha256(data) != digest:
+            found.append(ArtifactScan(RunIdentity("", run, ""), "failed", "not_readable"))
+        else:
+            found.append(documents.load(ArtifactScan, data, name=run_file(run, name)))
     return found
 
 

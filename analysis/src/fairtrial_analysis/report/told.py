@@ -123,7 +123,7 @@ def warnings(
         made.append(Notice("UNSTABLE", says, []))
     leaking = [row.run for row in data.rows if row.leaks]
     if leaking:
-        made.append(Notice("LEAKS", "A provider's credential was found in what these runs stored.", leaking))
+        made.append(Notice("LEAKS", "A credential or canary was found in what these runs stored.", leaking))
     return made
 
 

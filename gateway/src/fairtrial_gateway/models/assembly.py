@@ -7,6 +7,8 @@ from typing import Any
 
 from fairtrial.evidence.layout import Layout
 from fairtrial.evidence.objects import ObjectStore
+from fairtrial.secrets.stored import ArtifactScan
+from fairtrial_gateway.artifact_scan import ArtifactScanning, Asked
 from fairtrial_gateway.kubernetes import KubernetesApi
 from fairtrial_gateway.logs import say
 from fairtrial_gateway.metrics import Metrics
@@ -45,8 +47,8 @@ class ModelCalls:
         self.settings, self._api = settings, api
         self.measures = Measures(metrics)
         self.spool = Spool(settings.spool_path, settings.spool_bytes)
-        worker = worker or Threads(Storing(store, layout), settings.uploads)
-        self.uploads = Uploads(self.spool, worker, settings.uploads, self._scanned)
+        self.worker = worker or Threads(Storing(store, layout), settings.uploads, ArtifactScanning(store, layout))
+        self.uploads = Uploads(self.spool, self.worker, settings.uploads, self.scanned)
         self.upstream = Upstream(settings)
         self.budgets = Budgets(store, layout)
         self.steps = Steps(store, layout)
@@ -101,6 +103,11 @@ class ModelCalls:
         self.budgets.read_again()
         self.steps.read_again()
 
-    def _scanned(self, leaks: int) -> None:
+    async def scan(self, asked: Asked) -> ArtifactScan:
+        """Search a pod's artifacts, beside the journals."""
+        return await self.worker.scan(asked)
+
+    def scanned(self, leaks: int) -> None:
+        """Count a journal, or a pod's artifacts, in which something was found."""
         if leaks:
             self.measures.leaked()

@@ -9,6 +9,7 @@ import base64
 import json
 import logging
 import sys
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any, Protocol
@@ -17,6 +18,8 @@ from fairtrial import documents
 from fairtrial.errors import FairtrialError
 from fairtrial.journal import summary
 from fairtrial.journal.exchange import Started
+from fairtrial.secrets.stored import ArtifactScan
+from fairtrial_gateway.artifact_scan import ArtifactScanning, Asked
 from fairtrial_gateway.logs import say
 from fairtrial_gateway.models.storing import Ended, Storing
 
@@ -39,6 +42,9 @@ class Worker(Protocol):
     async def ended(self, ended: Ended) -> int:
         """Store an exchange; how many leaks were found in it."""
 
+    async def scan(self, asked: Asked) -> ArtifactScan:
+        """Search a pod's artifacts."""
+
     async def close(self) -> None:
         """No more work comes."""
 
@@ -46,8 +52,8 @@ class Worker(Protocol):
 class Threads:
     """Stores in threads of this process."""
 
-    def __init__(self, storing: Storing, at_once: int) -> None:
-        self._storing = storing
+    def __init__(self, storing: Storing, at_once: int, scanning: ArtifactScanning | None = None) -> None:
+        self._storing, self._scanning = storing, scanning
         self._pool = ThreadPoolExecutor(at_once + 1, thread_name_prefix="journal")
 
     async def started(self, started: Started) -> None:
@@ -57,6 +63,11 @@ class Threads:
     async def ended(self, ended: Ended) -> int:
         """Store an exchange."""
         return await asyncio.get_running_loop().run_in_executor(self._pool, self._storing.ended, ended)
+
+    async def scan(self, asked: Asked) -> ArtifactScan:
+        """Search a pod's artifacts."""
+        assert self._scanning is not None, "where there are no pods, nothing is asked for"
+        return await asyncio.get_running_loop().run_in_executor(self._pool, self._scanning.scan, asked)
 
     async def close(self) -> None:
         """No more work comes."""
@@ -71,7 +82,7 @@ class Process:
         self._process: asyncio.subprocess.Process | None = None
         self._starting = asyncio.Lock()
         self._reader: asyncio.Task[None] | None = None
-        self._waiting: dict[int, asyncio.Future[int]] = {}
+        self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._count = 0
 
     async def started(self, started: Started) -> None:
@@ -80,14 +91,20 @@ class Process:
 
     async def ended(self, ended: Ended) -> int:
         """Store an exchange."""
-        secrets = ended.secrets
-        encoded = None if secrets is None else {n: base64.b64encode(v).decode() for n, v in secrets.items()}
+        encoded = None if ended.secrets is None else _encoded(ended.secrets)
         work: dict[str, Any] = {"path": str(ended.path), "secrets": encoded}
         if ended.started:
             work["started"] = documents.to_json(ended.started)
         if ended.page:
             work["page"] = summary.dump(ended.page).decode()
-        return await self._ask(work)
+        return int((await self._ask(work))["leaks"])
+
+    async def scan(self, asked: Asked) -> ArtifactScan:
+        """Search a pod's artifacts."""
+        what = {"run": documents.to_json(asked.run), "cohort": asked.cohort, "folder": asked.folder}
+        answer = await self._ask({"scan": what | {"until": asked.until}, "secrets": _encoded(asked.secrets)})
+        found: ArtifactScan = documents.from_json(ArtifactScan, answer["scan"], "scan")
+        return found
 
     async def close(self) -> None:
         """Let the process end; what it has not stored stays in the spool."""
@@ -102,11 +119,11 @@ class Process:
         if self._reader:
             await self._reader
 
-    async def _ask(self, work: dict[str, Any]) -> int:
+    async def _ask(self, work: dict[str, Any]) -> dict[str, Any]:
         process = await self._running()
         self._count += 1
         number = self._count
-        answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._waiting[number] = answer
         assert process.stdin is not None
         try:
@@ -139,10 +156,14 @@ class Process:
                 if "reason" in answer:
                     waiting.set_exception(NotStoredNow(f"{answer['reason']}: {answer['message']}"))
                 else:
-                    waiting.set_result(int(answer["leaks"]))
+                    waiting.set_result(answer)
         await process.wait()
         if self._process is process:
             say("storing process ended", logging.ERROR, code=process.returncode)
         for each in self._waiting.values():
             if not each.done():
                 each.set_exception(NotStoredNow("The storing process has ended."))
+
+
+def _encoded(secrets: Mapping[str, bytes]) -> dict[str, str]:
+    return {name: base64.b64encode(value).decode() for name, value in secrets.items()}
