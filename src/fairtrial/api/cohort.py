@@ -150,6 +150,9 @@ class Amends(Model):
 
     name: Name
     """Name of the earlier cohort, in the same namespace."""
+    preregistration_sha256: Sha256 | None = None
+    """SHA-256 of its preregistration, which tells it from others of its name. Taken from the earlier cohort, and needed
+    where that is no longer in the cluster."""
     reason: Annotated[str, Field(min_length=1, max_length=1024)]
     """What was changed, and why."""
 

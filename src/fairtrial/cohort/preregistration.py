@@ -10,7 +10,7 @@ from typing import Any
 
 from fairtrial import documents
 from fairtrial.api.base import digest
-from fairtrial.api.cohort import BenchmarkCohort
+from fairtrial.api.cohort import Amends, BenchmarkCohort
 from fairtrial.api.provider import ModelProvider
 from fairtrial.api.reading import parse
 from fairtrial.api.resource_class import ResourceClass
@@ -34,6 +34,7 @@ class Found:
     tasks: Mapping[str, BenchmarkTask | None]
     resource_class: ResourceClass | None
     providers: Mapping[str, ModelProvider | None]
+    amended: BenchmarkCohort | None = None
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,26 @@ def problems_of(cohort: BenchmarkCohort, found: Found) -> list[Problem]:
     for name in provider_names(cohort):
         if found.providers.get(name) is None:
             made.append(Problem("spec.execution.network", f"there is no ModelProvider {name!r} here; create it."))
-    return made
+    return [*made, *_amendment_problems(spec.amends, found.amended)]
+
+
+def _amendment_problems(amends: Amends | None, found: BenchmarkCohort | None) -> list[Problem]:
+    """What is amended was sealed, and is the one that is meant: names are given again."""
+    if amends is None:
+        return []
+    said, has = amends.preregistration_sha256, found.status.preregistration_sha256 if found else None
+    if found is None and said is None:
+        why = (
+            f"there is no cohort {amends.name!r} here; mend the name, or state its preregistrationSha256 if it is gone."
+        )
+        return [Problem("spec.amends", why)]
+    if found is not None and has is None:
+        why = f"cohort {amends.name!r} is not sealed, so there is nothing to amend; edit that one."
+        return [Problem("spec.amends", why)]
+    if found is not None and said not in (None, has):
+        why = f"is {said}, but cohort {amends.name!r} was sealed as {has}; name the one that is meant."
+        return [Problem("spec.amends.preregistrationSha256", why)]
+    return []
 
 
 def _task_problems(
@@ -134,10 +154,19 @@ def document(cohort: BenchmarkCohort, found: Found) -> JsonObject:
             "tasks": tasks,
             "resourceClass": ResolvedResourceClass.of(found.resource_class).as_json(),
             "providers": providers,
+            **_amended(spec.amends, found.amended),
         },
         "scheduleSha256": schedule.sha256,
         "schedule": documents.to_json(schedule),
     }
+
+
+def _amended(amends: Amends | None, found: BenchmarkCohort | None) -> JsonObject:
+    if amends is None:
+        return {}
+    sealed = found.status.preregistration_sha256 if found else amends.preregistration_sha256
+    uid = {"uid": found.metadata.uid} if found else {}
+    return {"amends": {"name": amends.name, "preregistrationSha256": sealed} | uid}
 
 
 def to_bytes(preregistration: JsonObject) -> bytes:

@@ -297,6 +297,21 @@ BAD_COHORTS: dict[str, tuple[Object, str, str]] = {
     "an unknown algorithm": ({"schedule": {"seed": 1, "algorithm": "v2"}}, "spec.schedule.algorithm", "Unsupported"),
     "a reason nobody preregisters": ({"replacement": {"reasons": ["unknown"]}}, "spec.replacement.reasons[0]", "Unsup"),
     "no repetition": ({"repetitions": 0}, "spec.repetitions", "greater than or equal to 1"),
+    "a task's name of 253 characters": (
+        {"tasks": [{"name": "t" * 253, "publicSha256": DIGEST, "sealedSha256": DIGEST}]},
+        "spec.tasks[0].name",
+        "Too long",
+    ),
+    "a candidate's name of 253 characters": (
+        {"candidates": [candidate(name="c" * 253)]},
+        "spec.candidates[0].name",
+        "Too long",
+    ),
+    "a queue's name of 253 characters": (
+        {"execution": {"resourceClassName": "small", "queue": "q" * 253}},
+        "spec.execution.queue",
+        "Too long",
+    ),
     "an amendment without a reason": ({"amends": {"name": "old"}}, "spec.amends.reason", "Required value"),
 }
 

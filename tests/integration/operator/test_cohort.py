@@ -435,6 +435,30 @@ async def test_dying_around_each_step_of_the_beginning_repeats_none_of_them(
     assert ledger(world, live).size == 2 + 4 + 4 + 1
 
 
+async def test_an_amendment_waits_for_what_it_amends_and_is_sealed_with_its_digest(
+    world: Any, kube: Any, nodes: Any, tasks: None, operators: Any
+) -> None:
+    def is_sealed(status: Any) -> Any:
+        return world.condition(status, "Sealed")[0] == "True"
+
+    operators().start()
+    amends = {"name": "c1", "reason": "A typo in the question."}
+    await kube.create(COHORTS, cohort(world, "c2", suspend=True, amends=amends))
+    refused = await when(world, lambda s: world.condition(s, "Accepted")[0] == "False", "is refused", "c2")
+    assert "there is no cohort 'c1' here" in refused["status"]["message"]
+
+    await kube.create(COHORTS, cohort(world, suspend=True))
+
+    old, new = await when(world, is_sealed, "is sealed"), await when(world, is_sealed, "is sealed", "c2")
+    held = json.loads(world.store.get(layout(world, new).preregistration()))
+    assert held["spec"]["amends"] == amends
+    assert held["resolved"]["amends"] == {
+        "name": "c1",
+        "uid": old["metadata"]["uid"],
+        "preregistrationSha256": old["status"]["preregistrationSha256"],
+    }
+
+
 async def test_a_class_that_is_edited_after_the_seal_holds_the_runs_until_it_is_put_back(
     world: Any, kube: Any, nodes: Any, tasks: None, operators: Any
 ) -> None:

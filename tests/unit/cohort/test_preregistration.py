@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from fairtrial.cohort.preregistration import (
 )
 from fairtrial.cohort.schedule import schedule_of
 from fairtrial.errors import InvalidInput
-from fairtrial.testing import EVALUATOR_IMAGE, confirmatory, make_cohort, make_resource_class, make_task
+from fairtrial.testing import COHORT_UID, EVALUATOR_IMAGE, confirmatory, make_cohort, make_resource_class, make_task
 
 
 def found(cohort: BenchmarkCohort) -> Found:
@@ -228,3 +229,48 @@ def test_an_object_that_is_another_than_was_sealed_is_named(task: Any, resource_
 def test_a_preregistration_without_what_was_resolved_is_refused():
     with pytest.raises(InvalidInput, match="resolved"):
         resolved_in({"resolved": {"tasks": {}, "providers": {}}})
+
+
+# --- amendments -------------------------------------------------------------------------------------------------------
+OLD = {"name": "old", "reason": "A typo in the question."}
+SEALED_AS = {"preregistrationSha256": "5" * 64}
+
+
+@pytest.mark.parametrize(
+    ("amends", "there", "field", "says"),
+    [
+        (OLD, None, "spec.amends", "there is no cohort 'old' here"),
+        (OLD, make_cohort("old"), "spec.amends", "is not sealed, so there is nothing to amend"),
+        (
+            OLD | {"preregistrationSha256": "6" * 64},
+            make_cohort("old", status=SEALED_AS),
+            "spec.amends.preregistrationSha256",
+            f"was sealed as {'5' * 64}",
+        ),
+    ],
+)
+def test_an_amendment_names_a_cohort_that_was_sealed(amends: Any, there: Any, field: str, says: str):
+    cohort = make_cohort("new", amends=amends)
+    (problem,) = problems_of(cohort, replace(found(cohort), amended=there))
+    assert problem.field == field
+    assert says in problem.message
+
+
+@pytest.mark.parametrize(
+    ("amends", "there", "uid"),
+    [
+        (OLD, make_cohort("old", status=SEALED_AS), {"uid": COHORT_UID}),
+        (OLD | SEALED_AS, make_cohort("old", status=SEALED_AS), {"uid": COHORT_UID}),
+        (OLD | SEALED_AS, None, {}),  # its object is gone; what it sealed lies in the store
+    ],
+)
+def test_what_is_sealed_says_which_preregistration_it_amends(amends: Any, there: Any, uid: Any):
+    cohort = make_cohort("new", amends=amends)
+    objects = replace(found(cohort), amended=there)
+
+    assert problems_of(cohort, objects) == []
+    made = document(cohort, objects)
+
+    assert made["resolved"]["amends"] == {"name": "old"} | SEALED_AS | uid
+    assert verify(to_bytes(made)) == []
+    assert "amends" not in document(make_cohort(), found(make_cohort()))["resolved"]

@@ -83,6 +83,7 @@ WITHOUT = Found(TASKS | {"task-2": None}, FOUND.resource_class, {})
         ({}, {"found": WITHOUT}, "TaskNotFound", "task-2"),
         ({}, {"found": replace(FOUND, resource_class=None)}, "ResourceClassNotFound", "resourceClassName"),
         ({"tasks": [BAD_TASK]}, {}, "DigestMismatch", "publicSha256"),
+        ({"amends": {"name": "old", "reason": "x"}}, {}, "NotAcceptable", "there is no cohort 'old' here"),
         ({"treatment": {"says": "x", "parts": ["files"]}}, {}, "NotAcceptable", "spec.treatment.parts"),
     ],
 )

@@ -38,6 +38,7 @@ _REASONS = {
     "name": Reason.TASK_NOT_FOUND,
     "publicSha256": Reason.DIGEST_MISMATCH,
     "sealedSha256": Reason.DIGEST_MISMATCH,
+    "preregistrationSha256": Reason.DIGEST_MISMATCH,
     "resourceClassName": Reason.RESOURCE_CLASS_NOT_FOUND,
     "network": Reason.MODEL_PROVIDER_NOT_FOUND,
 }

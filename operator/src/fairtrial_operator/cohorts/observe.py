@@ -27,7 +27,7 @@ from fairtrial_operator.cohorts import decide_analysis
 from fairtrial_operator.cohorts.book import Book
 from fairtrial_operator.cohorts.members import owner_of
 from fairtrial_operator.cohorts.seen import Blocks, CohortSeen, Trouble
-from fairtrial_operator.kube import CLASSES, JOBS, PODS, PROVIDERS, RUNS, TASKS, Kube, NotFound, Object
+from fairtrial_operator.kube import CLASSES, COHORTS, JOBS, PODS, PROVIDERS, RUNS, TASKS, Kube, NotFound, Object
 from fairtrial_operator.metrics import STORE_ERRORS
 from fairtrial_operator.observe import Observer, namespace_view
 from fairtrial_operator.seen import Stored
@@ -205,6 +205,7 @@ class CohortObserver:
 
     async def _found(self, cohort: BenchmarkCohort) -> preregistration.Found:
         namespace, find, state = cohort.metadata.namespace, self._runs.find, self._state
+        amends = cohort.spec.amends
         class_key = Key("", cohort.spec.execution.resource_class_name)
         return preregistration.Found(
             tasks={
@@ -216,6 +217,9 @@ class CohortObserver:
                 name: await find(ModelProvider, PROVIDERS, state.providers, Key(namespace, name))
                 for name in preregistration.provider_names(cohort)
             },
+            amended=await find(BenchmarkCohort, COHORTS, state.cohorts, Key(namespace, amends.name))
+            if amends
+            else None,
         )
 
     # --- the ledger, and runs that are gone ---------------------------------------------------------------------------

@@ -87,6 +87,8 @@ def references(cohort: BenchmarkCohort) -> Iterator[tuple[str, Key]]:
     namespace = cohort.metadata.namespace
     yield "Namespace", Key("", namespace)
     yield "ResourceClass", Key("", cohort.spec.execution.resource_class_name)
+    if cohort.spec.amends is not None:
+        yield "BenchmarkCohort", Key(namespace, cohort.spec.amends.name)
     for name in preregistration.task_names(cohort):
         yield "BenchmarkTask", Key(namespace, name)
     for name in preregistration.provider_names(cohort):
