@@ -3,6 +3,7 @@
 import string
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -10,15 +11,22 @@ from fairtrial.attest.timestamp import Stamp
 from fairtrial.attest.trust import TimestampAuthority, TrustedKey, TrustList
 from fairtrial.audit import signatures
 from fairtrial.audit.verify import Result, load_trust, verify
-from fairtrial.documents import dump
+from fairtrial.documents import RunIdentity, dump
 from fairtrial.errors import InvalidInput, Unproven
+from fairtrial.secrets.stored import ArtifactScan, StoredLeak
 from tests.unit.audit.tampering import CASES, RUN
 from tests.unit.audit.world import AT, KEYS, base, good, key_of, packaged, relisted, sha, written
 
 WITHHELD = "data/withheld.json"
 
-END = good()["data/checkpoints/00000045.note"]
-BEGINNING = good()["data/checkpoints/00000001.note"]
+
+def note_of(entries: int) -> bytes:
+    """The checkpoint of the good package after so many entries."""
+    return good()[f"data/checkpoints/{entries:08d}.note"]
+
+
+def end() -> bytes:
+    return note_of(45)
 
 
 def checked(files: dict[str, bytes], folder: Path, checkpoint: bytes, trust: TrustList | None = None) -> Result:
@@ -27,7 +35,7 @@ def checked(files: dict[str, bytes], folder: Path, checkpoint: bytes, trust: Tru
 
 
 def test_a_kept_checkpoint_of_the_same_history_is_no_finding(tmp_path: Path):
-    for at, kept in enumerate((BEGINNING, END)):
+    for at, kept in enumerate((note_of(1), end())):
         assert checked(good(), tmp_path / str(at), kept).findings.codes == set()
 
 
@@ -35,9 +43,10 @@ def test_a_ledger_that_was_cut_off_is_found_by_what_was_kept(tmp_path: Path):
     """28: the whole package made again from fewer entries, by whoever has every key."""
     world = base()
     world.pages = world.pages[:-1]  # the end of the cohort was never written
+    cut = packaged(world)
 
-    alone = verify(written(packaged(world), tmp_path / "alone"), load_list())
-    held = checked(packaged(world), tmp_path, END)
+    alone = verify(written(cut, tmp_path / "alone"), load_list())
+    held = checked(cut, tmp_path, end())
 
     assert held.findings.codes - alone.findings.codes == {"LEDGER_TRUNCATED"}
 
@@ -50,19 +59,19 @@ def test_a_history_that_was_written_anew_is_found_only_by_what_was_kept(tmp_path
     forked = packaged(world)
 
     assert verify(written(forked, tmp_path / "alone"), load_list()).findings.codes == set()
-    assert checked(forked, tmp_path, END).findings.codes == {"LEDGER_FORK"}
+    assert checked(forked, tmp_path, end()).findings.codes == {"LEDGER_FORK"}
 
 
 @pytest.mark.parametrize(
-    ("kept", "code"),
+    ("old", "new", "code"),
     [
-        (b"no note", "NOTE_INVALID"),
-        (END.replace(b"\n45\n", b"\n46\n"), "SIG_INVALID"),
-        (END.replace(b"trials", b"trialz"), "CHECKPOINT_FOREIGN"),
+        (b"\n", b"", "NOTE_INVALID"),
+        (b"\n45\n", b"\n46\n", "SIG_INVALID"),
+        (b"trials", b"trialz", "CHECKPOINT_FOREIGN"),
     ],
 )
-def test_a_bad_checkpoint_is_told(tmp_path: Path, kept: bytes, code: str):
-    assert checked(good(), tmp_path, kept).findings.codes == {code}
+def test_a_bad_checkpoint_is_told(tmp_path: Path, old: bytes, new: bytes, code: str):
+    assert checked(good(), tmp_path, end().replace(old, new)).findings.codes == {code}
 
 
 def load_list() -> TrustList:
@@ -73,7 +82,7 @@ def test_a_development_key_is_said_and_is_no_finding(tmp_path: Path):
     trust = TrustList(tuple(TrustedKey(role, key.public, development=True) for role, key in KEYS.items()))
     files = relisted(good() | {"data/trust.json": trust.to_bytes()})
 
-    result = checked(files, tmp_path, END, trust)
+    result = checked(files, tmp_path, end(), trust)
 
     assert result.findings.codes == set()
     assert any("development key" in says for says in result.findings.remarks)
@@ -82,7 +91,7 @@ def test_a_development_key_is_said_and_is_no_finding(tmp_path: Path):
 def test_nobody_is_trusted_who_is_not_in_the_list(tmp_path: Path):
     strangers = TrustList(tuple(TrustedKey(role, key_of(f"other {role}").public) for role in KEYS))
 
-    codes = checked(good(), tmp_path, END, strangers).findings.codes
+    codes = checked(good(), tmp_path, end(), strangers).findings.codes
 
     assert codes == {"SIG_UNTRUSTED_KEY", "TRUST_MISMATCH", "CHECKPOINT_MISSING"}
 
@@ -162,6 +171,24 @@ def test_a_credential_may_not_be_published(tmp_path: Path):
     world.records[RUN]["usage"]["leaks"] = {"state": "measured", "value": 1}
 
     assert verify(written(packaged(world), tmp_path / "p"), load_list()).findings.codes == {"LEAK_PUBLISHED"}
+
+
+@pytest.mark.parametrize("state", ["done", "failed"])
+def test_nor_may_anything_that_an_agent_left_who_wrote_one_or_was_not_searched(tmp_path: Path, state: Literal["done"]):
+    world = base()
+    leaks = [StoredLeak("canary:a/b", "plain", "agent/streams/stdout", 9)] if state == "done" else []
+    scan = dump(ArtifactScan(RunIdentity("trials", RUN, "uid"), state, leaks=leaks))
+    world.blobs[f"runs/{RUN}/artifacts/scan/agent.json"] = scan
+    world.records[RUN]["artifacts"].append({"name": "scan/agent.json", "size": len(scan), "sha256": sha(scan)})
+    told = {"state": "measured", "value": 1} if leaks else {"state": "missing", "reason": "not_scanned"}
+    world.records[RUN]["usage"]["leaks"] = told
+
+    findings = verify(written(packaged(world), tmp_path / "p"), load_list()).findings
+
+    assert findings.codes == {"LEAK_PUBLISHED"}
+    places = {one.path.removeprefix(f"data/runs/{RUN}/") for one in findings}
+    assert {"artifacts/agent/snapshot.tar", "artifacts/evaluation/behaviour.xml"} < places
+    assert not [place for place in places if place.startswith(("model/", "artifacts/scan/", "artifacts/model/"))]
 
 
 def test_what_is_held_back_is_named_by_its_hash(tmp_path: Path):

@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 
 from fairtrial import documents
 from fairtrial.api import BenchmarkRun, digest, parse
-from fairtrial.documents import Artifact, Consumption, Diff
+from fairtrial.documents import Artifact, Consumption, Diff, RunIdentity
 from fairtrial.errors import InvalidInput
 from fairtrial.evidence.record import assemble, load_record, record_schema
 from fairtrial.evidence.value import INT64_MAX, Integer, Value, measured, missing, not_applicable, plain, void
+from fairtrial.journal.summary import Leak
+from fairtrial.secrets.stored import ArtifactScan, StoredLeak
 from fairtrial.testing import agent_report, check_result, evaluation_report, make_finished_run, make_run, pod_facts
-from fairtrial.usage.calls import ModelCalls
+from fairtrial.usage.calls import FoundLeak, ModelCalls
 from fairtrial.usage.counters import Counters, Total
 from fairtrial.usage.course import TOO_FEW, Course, Pair
 from fairtrial.usage.money import Cost
@@ -368,3 +370,31 @@ def test_counts_that_64_bits_do_not_hold_stop_no_record():
         "uncached_input": {"agent": 7, "gateway": 8},
     }
     assert load_record(record.to_bytes()) == record
+
+
+LEAK = StoredLeak("canary:canaries/one", "base64", "agent/streams/stdout", 42)
+SCANNED = ArtifactScan(RunIdentity("trials", "run-1", "uid"), "done")
+
+
+@pytest.mark.parametrize(
+    ("with_model", "calls", "scans", "leaks"),
+    [
+        (False, None, (), not_applicable("no_model_provider")),
+        (False, None, (SCANNED,), measured(0)),
+        (False, None, (SCANNED, dataclasses.replace(SCANNED, leaks=[LEAK, LEAK])), measured(2)),
+        (False, None, (dataclasses.replace(SCANNED, state="failed", leaks=[LEAK]),), missing("not_scanned")),
+        (True, {"leaks": [FoundLeak("1", Leak("p", "plain", "request_body", 1))]}, (SCANNED,), measured(1)),
+        (True, {}, (dataclasses.replace(SCANNED, leaks=[LEAK]),), measured(1)),
+        (True, {"unscanned": 1}, (SCANNED,), missing("not_scanned")),
+        (True, None, (SCANNED,), missing("not_collected")),
+    ],
+)
+def test_secrets_are_counted_in_calls_and_artifacts_and_nothing_unsearched_is_a_zero(with_model, calls, scans, leaks):
+    run = with_a_provider() if with_model else make_finished_run()
+    listed = None if calls is None else dataclasses.replace(calls_with(output=1), **calls)
+
+    record = assemble(run, agent_report(), evaluation_report(), (), listed, scans)
+
+    assert record.usage.leaks == leaks
+    found = any(scan.leaks for scan in scans) or bool(calls and calls.get("leaks"))
+    assert ("credential_leaked" in record.classification.tags) == found

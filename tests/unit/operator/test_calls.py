@@ -9,16 +9,17 @@ from fairtrial_gateway.models.settings import ModelSettings
 from fairtrial_operator.collect import collect, exchanges
 from fairtrial_operator.decide import decide
 from fairtrial_operator.decide_record import CALLS_PATIENCE_SECONDS
-from fairtrial_operator.seen import CollectCalls, Report, StoreRecord
+from fairtrial_operator.seen import CollectCalls, Report, Stored, StoreRecord
 
 from fairtrial.api import ModelProvider, ResolvedProvider, parse
-from fairtrial.documents import RunIdentity
+from fairtrial.documents import Artifact, RunIdentity, dump
 from fairtrial.errors import StoreError
 from fairtrial.evidence.layout import Layout, sha256
 from fairtrial.evidence.memory import MemoryStore
 from fairtrial.evidence.record import load_record
 from fairtrial.journal import summary
 from fairtrial.journal.summary import Exchange
+from fairtrial.secrets.stored import AGENT, ArtifactScan, StoredLeak
 from fairtrial.testing import make_finished_run
 from fairtrial.usage.calls import ARTIFACT
 from fairtrial.usage.counters import Counters, Usage
@@ -187,3 +188,39 @@ def test_the_record_takes_usage_and_cost_from_the_list(at: Any) -> None:
     usage = load_record(decision.action.data).usage
     assert (usage.output_tokens.value, usage.model_calls.value, usage.cost.value) == (10, 1, "0.000084")
     assert usage.calls == found.artifact
+
+
+# --- what the pods' artifacts were searched for -----------------------------------------------------------------------
+SCAN = ArtifactScan(RunIdentity("trials", "run-1", "uid"), "done", leaks=[StoredLeak("c", "plain", "agent/a.txt", 9)])
+
+
+def scanned(state: Any = "present") -> Report:
+    data = dump(SCAN)
+    artifact = Artifact(AGENT, len(data), sha256(data))
+    return Report(state, scan=SCAN, artifact=artifact) if state == "present" else Report(state, message="why")
+
+
+def recording(at: Any, scan: Report, **seen: Any) -> Any:
+    run = at.evaluated()
+    observed = at.seen(agent_report=at.PRESENT, evaluation_report=at.JUDGED, agent_scan=scan, **seen)
+    return decide(run, observed, at.when(run.status.timestamps.evaluated))
+
+
+def test_a_secret_that_was_found_is_in_the_record_and_is_told(at: Any) -> None:
+    decision = recording(at, scanned())
+    assert isinstance(decision.action, StoreRecord)
+    record = load_record(decision.action.data)
+    assert AGENT in {artifact.name for artifact in record.artifacts}
+    assert record.usage.leaks.value == 1
+
+    kept = Stored("s3://bucket/record.json", "0" * 64)
+    told = recording(at, scanned(), stored=kept).event
+
+    assert told is not None and told.reason == "SecretFound"
+    assert "artifacts/scan" in told.message
+    assert recording(at, Report("absent"), stored=kept).event is None
+
+
+@pytest.mark.parametrize("state", ["unavailable", "malformed"])
+def test_no_record_is_made_without_a_scan_that_is_there(at: Any, state: str) -> None:
+    assert not isinstance(recording(at, scanned(state)).action, StoreRecord)
