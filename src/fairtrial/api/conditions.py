@@ -86,6 +86,7 @@ class Reason:
     NOT_ASKED = "NotAsked"
     SEAL_CONFLICT = "SealConflict"
     AVAILABLE = "Available"
+    INVALID_IN_A_ROW = "InvalidInARow"
     RUN_NAME_TAKEN = "RunNameTaken"
     RUN_REFUSED = "RunRefused"
     LEDGER_BROKEN = "LedgerBroken"

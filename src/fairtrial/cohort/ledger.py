@@ -75,6 +75,7 @@ class Ledger:
     uid: str
     size: int = 0
     head: str = ""
+    at: str = ""  # when the last page was written
     sealed: LedgerEntry | None = None
     complete: LedgerEntry | None = None
     cancelled: LedgerEntry | None = None
@@ -116,7 +117,7 @@ class Ledger:
         milestone = self.size // CHECKPOINT_EVERY > before // CHECKPOINT_EVERY
         if before == 0 or milestone or self.complete is not None:
             self.checkpoints[self.size] = self.tree.root()
-        self.head = hashlib.sha256(data).hexdigest()
+        self.head, self.at = hashlib.sha256(data).hexdigest(), page.at
 
     def _add(self, entry: LedgerEntry, name: str) -> None:
         if self.complete is None and entry.kind in ("analysis", "release"):

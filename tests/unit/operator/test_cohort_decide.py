@@ -26,6 +26,7 @@ from fairtrial_operator.cohorts.seen import (
     Trouble,
     WriteCohort,
 )
+from fairtrial_operator.draft import stamp
 from fairtrial_operator.seen import Stored
 
 from fairtrial import documents, names
@@ -250,7 +251,7 @@ class Life:
         decision = decide(self.cohort, self.seen(**changes), self.now)
         match decision.action:
             case Append(entries=entries):
-                self.pages.append(self.ledger.page(entries, "2026-01-01T12:00:00Z").to_bytes())
+                self.pages.append(self.ledger.page(entries, stamp(self.now)).to_bytes())
             case CreateRuns(bodies=bodies):
                 for body in bodies:
                     name = body["metadata"]["name"]
@@ -492,6 +493,80 @@ def test_two_that_end_together_share_what_their_cell_has_left() -> None:
     assert len(life.created) == 4 + 2
     codes = sorted(entry.code for entry in life.ledger.decisions.values())
     assert codes == ["allowed", "allowed", "cell_used_up", "cell_used_up"]
+
+
+def outage(life: Life, lasts: int) -> None:
+    """So many runs end as invalid, one after the other."""
+    for _ in range(lasts):
+        life.end(life.under_way[0], "invalid", "provider_outage", "provider_outage")
+        life.rest()
+
+
+def test_an_outage_costs_a_cohort_two_windows_of_runs_and_then_one_a_minute() -> None:
+    life = Life.of(repetitions=50, execution={"resourceClassName": "small", "parallelism": 8})
+    life.rest()
+    outage(life, 16)
+    assert len(life.created) == 8 + 15, "with the sixteenth in a row no further one follows"
+    outage(life, 7)
+    assert life.under_way == []
+
+    rest = life.step()
+    assert rest.again_after == 60
+    assert said(life.cohort, "CapacityAvailable") == ("False", "InvalidInARow")
+    told = find_condition(life.cohort.status.conditions, "CapacityAvailable")
+    assert told is not None
+    assert "The last 23 runs all ended as invalid (provider_outage 23)" in told.message
+
+    for minute in range(1, 6):
+        life.now = NOON + timedelta(minutes=minute)
+        life.rest()
+        assert len(life.under_way) == 1
+        outage(life, 1)
+        assert life.under_way == []
+
+    life.now = NOON + timedelta(minutes=6)
+    life.rest()
+    life.end(life.under_way[0], "failed", "checks_failed")  # judged, whatever the judgement
+    life.rest()
+
+    assert len(life.under_way) == 8
+    assert said(life.cohort, "CapacityAvailable") == ("True", "Available")
+
+
+def test_an_outage_is_told_in_one_event() -> None:
+    life, told = Life.of(repetitions=50, execution={"resourceClassName": "small", "parallelism": 2}), list[str]()
+    life.rest()
+    for _ in range(14):
+        if life.under_way:
+            life.end(life.under_way[0], "invalid", "provider_outage", "provider_outage")
+        life.now += timedelta(minutes=1)
+        while (decision := life.step()).action is not None:
+            told += [decision.event.reason] if decision.event else []
+    assert told == ["InvalidInARow"]
+
+
+def test_one_accident_that_hits_all_runs_under_way_is_no_outage() -> None:
+    life = Life.of(repetitions=50, execution={"resourceClassName": "small", "parallelism": 20})
+    life.rest()
+    for name in life.under_way:
+        life.end(name, "invalid", "node_lost", "host_failure")
+    life.rest()
+    assert len(life.under_way) == 20
+
+
+def test_a_cohort_ends_in_an_outage_and_is_not_held_once_its_last_run_is_created() -> None:
+    execution = {"resourceClassName": "small", "parallelism": 1}
+    life = Life.of(repetitions=3, replacement={"reasons": []}, execution=execution)
+    life.rest()
+    outage(life, 10)
+    assert (life.under_way, said(life.cohort, "CapacityAvailable")) == ([], ("False", "InvalidInARow"))
+    for minute in (1, 2):
+        life.now = NOON + timedelta(minutes=minute)
+        life.rest()
+        last = len(life.created) == 12
+        assert said(life.cohort, "CapacityAvailable")[1] == ("Available" if last else "InvalidInARow")
+        outage(life, 1)
+    assert said(life.cohort, "Complete") == ("True", "AllAccountedFor")
 
 
 def test_suspension_creates_nothing_and_resumption_goes_on() -> None:

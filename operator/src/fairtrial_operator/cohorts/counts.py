@@ -1,5 +1,6 @@
 """Where every run of a sealed cohort is, from its ledger and from the runs themselves. Pure."""
 
+import itertools
 from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime
@@ -12,7 +13,7 @@ from fairtrial.cohort.ledger import Ledger, LedgerEntry
 from fairtrial.cohort.schedule import Schedule
 from fairtrial_operator.cohorts.draft import CohortDraft
 from fairtrial_operator.cohorts.members import Member
-from fairtrial_operator.cohorts.owed import stopping
+from fairtrial_operator.cohorts.owed import braked, more_to_create, stopping
 from fairtrial_operator.cohorts.seen import CohortSeen
 
 WORKING = frozenset({"", Reason.PENDING})
@@ -34,7 +35,10 @@ def drafted(
     draft.set(next_index=ledger.scheduled + 1 if ledger.scheduled < len(schedule.entries) else None)
     if ledger.tickets:
         draft.once(started_at=draft.now)
-    _say_capacity(draft, seen, ledger)
+    if more_to_create(schedule, ledger) and not stopping(cohort) and braked(cohort, ledger):
+        _say_braked(draft, ledger)
+    else:
+        _say_capacity(draft, seen, ledger)
     draft.set(message=_message(cohort, seen, ledger))
     wrong = " ".join(found.errors[:3]) or ("" if counts.adds_up else "The counts do not add up.")
     if ledger.tickets or wrong:
@@ -81,6 +85,16 @@ def _without_lost(found: Accounting, ledger: Ledger) -> CohortCounts:
             "replacements": counts.replacements + replacing,
         }
     )
+
+
+def _say_braked(draft: CohortDraft, ledger: Ledger) -> None:
+    row = list(itertools.takewhile(lambda one: one.outcome == "invalid", reversed(ledger.records.values())))
+    told = ", ".join(f"{reason} {count}" for reason, count in Counter(one.reason for one in row).most_common(4))
+    message = (
+        f"The last {len(row)} runs all ended as invalid ({told}), so one run is tried each minute until one is judged. "
+        f"See: kubectl describe brun {row[0].run}"
+    )
+    draft.say(CAPACITY_AVAILABLE, "False", Reason.INVALID_IN_A_ROW, message)
 
 
 def _say_capacity(draft: CohortDraft, seen: CohortSeen, ledger: Ledger) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import datetime
 
-from fairtrial.api import BenchmarkCohort, Reason
+from fairtrial.api import BenchmarkCohort, Reason, find_condition
 from fairtrial.api.conditions import CAPACITY_AVAILABLE, COMPARABLE, COMPLETE
 from fairtrial.api.run import Replaced
 from fairtrial.cohort.ledger import Ledger, LedgerEntry
@@ -11,7 +11,7 @@ from fairtrial.cohort.runs import replacement_manifest, run_manifest
 from fairtrial.cohort.schedule import Schedule
 from fairtrial_operator.cohorts.counts import drafted
 from fairtrial_operator.cohorts.draft import CohortDraft
-from fairtrial_operator.cohorts.owed import more_to_create, next_on_ramp, owed, room, stopping
+from fairtrial_operator.cohorts.owed import braked, more_to_create, next_on_ramp, owed, rest_left, room, stopping
 from fairtrial_operator.cohorts.seen import (
     Append,
     CancelRuns,
@@ -92,7 +92,7 @@ def _to_stop(cohort: BenchmarkCohort, seen: CohortSeen, ledger: Ledger) -> Cance
 def _demand(cohort: BenchmarkCohort, seen: CohortSeen, schedule: Schedule, ledger: Ledger, now: datetime) -> bool:
     """Whether runs would be created now if nobody were in the way."""
     idle = cohort.spec.suspend or stopping(cohort) or seen.refused is not None
-    return not idle and more_to_create(schedule, ledger) and room(cohort, ledger, 0, now) > 0
+    return not idle and more_to_create(schedule, ledger) and room(cohort, ledger, (), now) > 0
 
 
 # --- the account ------------------------------------------------------------------------------------------------------
@@ -100,8 +100,15 @@ def _account(
     cohort: BenchmarkCohort, seen: CohortSeen, schedule: Schedule, ledger: Ledger, now: datetime
 ) -> CohortDecision:
     draft, wrong = drafted(cohort, seen, schedule, ledger, now)
-    event = Event(Reason.DOES_NOT_ADD_UP, wrong) if wrong else None
+    event = Event(Reason.DOES_NOT_ADD_UP, wrong) if wrong else _news_of_brake(cohort, draft)
     return _write_or(cohort, draft, CohortDecision(), event)
+
+
+def _news_of_brake(cohort: BenchmarkCohort, draft: CohortDraft) -> Event | None:
+    old, new = (find_condition(one.conditions, CAPACITY_AVAILABLE) for one in (cohort.status, draft.status))
+    if new is None or new.reason != Reason.INVALID_IN_A_ROW or (old is not None and old.reason == new.reason):
+        return None
+    return Event(new.reason, new.message)
 
 
 def _finish(
@@ -145,6 +152,8 @@ def _again(cohort: BenchmarkCohort, seen: CohortSeen, ledger: Ledger, now: datet
         return TRY_AGAIN_SECONDS
     if seen.outranked:
         return 1.0
+    if braked(cohort, ledger):
+        return rest_left(ledger, now) or None
     return next_on_ramp(cohort, len(ledger.tickets), now)
 
 

@@ -4,8 +4,9 @@ An end, the decision about a replacement and the ticket of that replacement are 
 one page or not at all. A ticket comes before its run: no run exists that the ledger does not announce.
 """
 
+import itertools
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from fairtrial.api import BenchmarkCohort
@@ -15,6 +16,8 @@ from fairtrial.cohort.schedule import Schedule, replacement_name
 from fairtrial_operator.cohorts.members import Member
 from fairtrial_operator.cohorts.seen import CohortSeen
 
+INVALID_LEAST = 10  # invalid runs in a row
+BRAKED_SECONDS = 60.0  # between two tries
 STOPPED = Decision(False, "not_preregistered", "The cohort was stopped: no further run is created.")
 
 
@@ -45,9 +48,29 @@ def waiting_replacements(ledger: Ledger) -> list[LedgerEntry]:
     return [entry for name, entry in ledger.replaces.items() if name not in ledger.tickets]
 
 
-def room(cohort: BenchmarkCohort, ledger: Ledger, ended: int, now: datetime) -> int:
-    """How many more runs may be under way now."""
-    return window(cohort, len(ledger.tickets), now) - (len(ledger.open) - ended)
+def room(cohort: BenchmarkCohort, ledger: Ledger, ends: Sequence[LedgerEntry], now: datetime) -> int:
+    """How many more runs may be under way now; `ends` are not in the ledger yet."""
+    under_way = len(ledger.open) - len(ends)
+    if braked(cohort, ledger, ends):
+        return (0 if ends or rest_left(ledger, now) else 1) - under_way
+    return window(cohort, len(ledger.tickets), now) - under_way
+
+
+def braked(cohort: BenchmarkCohort, ledger: Ledger, ends: Sequence[LedgerEntry] = ()) -> bool:
+    """Whether so many runs in a row were invalid that something must be wrong with what all of them need.
+
+    More than can be under way at once, so that one accident that hits all of those is not enough.
+    """
+    latest = itertools.chain(reversed(ends), reversed(ledger.records.values()))
+    limit = max(INVALID_LEAST, 2 * cohort.spec.execution.parallelism)
+    last = list(itertools.islice((one for one in latest if one.kind == "record"), limit))
+    return len(last) == limit and all(one.outcome == "invalid" for one in last)
+
+
+def rest_left(ledger: Ledger, now: datetime) -> float:
+    """Seconds until a braked cohort may try another run."""
+    since = (now - datetime.fromisoformat(ledger.at)).total_seconds() if ledger.at else BRAKED_SECONDS
+    return max(0.0, BRAKED_SECONDS - since)
 
 
 def window(cohort: BenchmarkCohort, tickets: int, now: datetime) -> int:
@@ -141,7 +164,7 @@ def _tickets(
     if cohort.spec.suspend or stopping(cohort) or seen.outranked or seen.refused is not None:
         return
     waiting = [name for name in ledger.open if name not in seen.members]
-    left = min(room(cohort, ledger, len(ends), now), seen.batch - len(waiting))
+    left = min(room(cohort, ledger, ends, now), seen.batch - len(waiting))
     for entry in [*waiting_replacements(ledger), *(one for one in decisions if one.by)][: max(left, 0)]:
         left -= 1
         yield LedgerEntry("ticket", run=entry.by, index=entry.index)
