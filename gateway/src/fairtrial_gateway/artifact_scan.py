@@ -1,7 +1,7 @@
 """Searches a pod's artifacts, as they were stored, for secrets. It blocks and works: for threads, or another process.
 
-A stream's pieces are one text, and archives are searched as they are, where files lie whole, and once more for what
-their members' names and compressed files hold. Memory is bounded by the store's chunks.
+A stream's pieces are one text. Archives are searched as they are, where names and files lie whole, and once more for
+what their compressed files hold. Memory is bounded by the store's chunks.
 """
 
 import itertools
@@ -111,8 +111,7 @@ class _Search:
 
     def _archive(self, chunks: Iterator[bytes], scanner: Scanner) -> None:
         try:
-            for member, content in read_members(chunks, _ARCHIVE):
-                scanner.feed(f"{member.path}\n{member.target}\n".encode("utf-8", "surrogateescape"))
+            for _, content in read_members(chunks, _ARCHIVE):
                 for piece in unpacked(content):
                     if self._clock() > self._asked.until:
                         raise _TooSlow

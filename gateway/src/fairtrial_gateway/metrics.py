@@ -68,7 +68,9 @@ class Metrics:
             "fairtrial_gateway_spool_bytes", "Bytes of journals in the spool.", registry=self.registry
         )
         self.leaks = Counter(
-            "fairtrial_gateway_credential_leaks", "Journals in which a credential was found.", registry=self.registry
+            "fairtrial_gateway_credential_leaks",
+            "Journals, and pods' artifacts, in which a credential or a canary was found.",
+            registry=self.registry,
         )
 
     def text(self) -> bytes:

@@ -26,7 +26,7 @@ class StoredLeak:
     encoding: str
     artifact: str  # or a stream, such as agent/streams/stdout, whose pieces are read as one
     offset: int  # of the byte after it; in `unpacked`, counted in what was unpacked
-    where: Literal["content", "unpacked"] = "content"  # unpacked: in a name or a compressed file of an archive
+    where: Literal["content", "unpacked"] = "content"  # unpacked: in a compressed file of an archive
 
 
 @dataclass(frozen=True)

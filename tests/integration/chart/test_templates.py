@@ -417,6 +417,7 @@ def changed(path: str, value: Any) -> dict[str, Any]:
         ("gateway.toolServers", {"Search": "http://example.org"}),
         ("gateway.providerSecrets", [{"namespace": "a"}]),
         ("gateway.canarySecrets", [{"namespace": "a"}]),
+        ("gateway.scanSeconds", 0),
         ("gateway.providerSecrets", [{"namespace": "a", "name": "*"}]),
         ("images.analysis", "registry.example.org/analysis:latest"),
         ("analysis.images", ["registry.example.org/analysis:latest"]),

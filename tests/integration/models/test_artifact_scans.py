@@ -5,8 +5,10 @@ import base64
 import gzip
 import io
 import json
+import random
 import tarfile
 import time
+import tracemalloc
 import zlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -115,7 +117,7 @@ async def test_it_is_found_in_a_members_compressed_content(tmp_path, session, pa
         assert places(scan_of(world)) == {("canary:canaries/one", "agent/snapshot.tar", "unpacked")}
 
 
-async def test_a_name_that_is_cut_by_an_archives_header_is_found_and_not_repeated(tmp_path, session):
+async def test_a_long_name_in_an_archive_is_found_and_not_repeated(tmp_path, session):
     name = f"{'d' * 80}/{CANARY.replace('/', '-')}"
     async with guarded(tmp_path) as world:
         value = base64.b64encode(CANARY.replace("/", "-").encode()).decode()
@@ -193,6 +195,8 @@ async def test_a_second_report_is_refused_and_the_first_scan_stands(tmp_path, se
     async with guarded(tmp_path) as world:
         await store(world, session, "agent/report.json", REPORT)
         first = scan_of(world)
+        await store(world, session, "agent/late.txt", b"x")
+        assert await store(world, session, "agent/report.json", REPORT) == 200
         assert await store(world, session, "agent/report.json", FORMS["plain"]) == 409
 
         assert scan_of(world) == first and first.leaks == []
@@ -248,15 +252,30 @@ def test_an_archive_that_is_none_is_searched_as_it_is_and_told() -> None:
     assert [leak.encoding for leak in found.leaks] == ["base64"]
 
 
-def test_a_bomb_is_read_up_to_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_compressed_file_is_read_up_to_a_limit_and_a_bomb_no_further(monkeypatch: pytest.MonkeyPatch) -> None:
+    behind = gzip.compress(base64.b64encode(random.Random(1).randbytes(2 << 20)) + FORMS["plain"])
+    assert search({"agent/snapshot.tar": tar(behind=behind)}).leaks
     monkeypatch.setattr("fairtrial_gateway.artifact_scan.UNPACKED_MAX", 1 << 20)
-    bomb = gzip.compress(bytes(64 << 20) + FORMS["plain"])
-    started = time.monotonic()
+    assert not search({"agent/snapshot.tar": tar(behind=behind)}).leaks
+    monkeypatch.undo()
+    bomb = gzip.compress(bytes(256 << 20), 1)
+    started = time.process_time()
 
     found = search({"agent/snapshot.tar": tar(bomb=bomb)})
 
     assert (found.leaks, found.state) == ([], "done")
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 3, "all of it takes longer"
+
+
+def test_memory_is_bounded_whatever_is_stored() -> None:
+    big = random.Random(2).randbytes(1 << 20) * 6
+    tracemalloc.start()
+    held = search({"agent/snapshot.tar": tar(big=big), "agent/streams/stdout/000000": big})
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+
+    assert held.bytes > 12 << 20
+    assert peak < 5 * len(big), "what the test and its store hold themselves, and a few pieces"
 
 
 async def test_a_process_of_its_own_searches_the_store_and_is_told_the_secrets(environment: FakeS3):  # noqa: F811
