@@ -1,5 +1,7 @@
 """The operator's metrics: names are a contract, listed here and nowhere else."""
 
+from collections.abc import Mapping
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 REGISTRY = CollectorRegistry()
@@ -31,3 +33,16 @@ LEDGER_PAGES = Counter("fairtrial_ledger_pages", "Objects written to ledgers", r
 CHECKPOINTS = Counter("fairtrial_ledger_checkpoints", "Roots of ledgers signed", registry=REGISTRY)
 UNSTAMPED = Counter("fairtrial_checkpoints_unstamped", "Checkpoints that no authority stamped", registry=REGISTRY)
 LEDGER_ENTRIES = Counter("fairtrial_ledger_entries", "Entries written to ledgers", registry=REGISTRY)
+
+_PLACES = ("pending", "waiting", "running", "passed", "failed", "invalid", "void", "cancelled", "notRun")
+
+
+def show_cohort(namespace: str, cohort: str, counts: Mapping[str, int]) -> None:
+    """Where a cohort's runs are, as its status counts them."""
+    for place in _PLACES:
+        COHORT_RUNS.labels(namespace, cohort, place).set(counts.get(place, 0))
+
+
+def forget_cohort(namespace: str, cohort: str) -> None:
+    """Show a cohort that is gone no more: its last counts would stand there for ever."""
+    COHORT_RUNS.remove_by_labels({"namespace": namespace, "cohort": cohort})

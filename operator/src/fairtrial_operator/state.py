@@ -126,6 +126,7 @@ class State:
         """Forget a cohort that is gone. One that was made anew under its name has another UID, and another book."""
         self.close_book(obj["metadata"]["uid"])
         if self.cohorts.drop(obj):
+            self.queue.add(cohort_key(key_of(obj)))
             self.referenced_changed("BenchmarkCohort", key_of(obj))
 
     def close_book(self, uid: str) -> None:

@@ -6,6 +6,7 @@ import random
 from types import SimpleNamespace
 from typing import Any
 
+from fairtrial_operator import metrics
 from fairtrial_operator.cache import key_of
 from fairtrial_operator.cohorts.apply import CohortApplier
 from fairtrial_operator.cohorts.observe import BATCH, CohortObserver
@@ -136,3 +137,40 @@ def test_cohorts_of_one_name_in_two_namespaces_share_nothing() -> None:
         assert list(ledger.tickets) == names
     folders = {key.rpartition("/cohorts/")[0] for key in operator.store.keys("")}
     assert folders == {"ns/a", "ns/b"}
+
+
+def shown(cohort: Any) -> dict[str, float]:
+    """What a scrape would find of a cohort."""
+    (family,) = metrics.COHORT_RUNS.collect()
+    wanted = {"namespace": cohort.metadata.namespace, "cohort": cohort.metadata.name}
+    return {one.labels["place"]: one.value for one in family.samples if wanted.items() <= one.labels.items()}
+
+
+def test_a_scrape_finds_where_the_runs_of_each_cohort_are_until_it_is_gone() -> None:
+    one, other = cohort("metrics", "one"), cohort("metrics", "other")
+    operator = Operator(one, other)
+    operator.work(4)
+    assert shown(one) == shown(other)
+    assert (sum(shown(one).values()), shown(one)["passed"]) == (200, 0)
+
+    raw = operator.state.cohorts.get(key_of(one.as_json()))
+    assert raw is not None
+    operator.state.cohort_gone(raw)
+    operator.work(2)
+
+    assert shown(one) == {}
+    assert sum(shown(other).values()) == 200
+
+
+def test_an_operator_that_has_just_started_shows_what_the_statuses_say() -> None:
+    over = cohort("metrics", "over")
+    operator = Operator(over)
+    raw = operator.state.cohorts.get(key_of(over.as_json()))
+    assert raw is not None
+    done = {"type": "Complete", "status": "True", "reason": "AllAccountedFor", "observedGeneration": 1}
+    raw["status"] |= {"counts": {"passed": 180, "failed": 20}, "finishedAt": "2026-01-01T12:00:00Z"}
+    raw["status"] |= {"conditions": [done | {"lastTransitionTime": "2026-01-01T12:00:00Z"}]}
+
+    operator.work(1)
+
+    assert (shown(over)["passed"], shown(over)["failed"], shown(over)["pending"]) == (180, 20, 0)

@@ -266,13 +266,7 @@ class CohortApplier:
             book.status_at = self._clock()
         if status.get("preregistrationSha256") != (raw.get("status") or {}).get("preregistrationSha256"):
             self._state.referenced_changed("BenchmarkCohort", key_of(written))
-        self._publish(cohort, status)
-
-    def _publish(self, cohort: BenchmarkCohort, status: Object) -> None:
-        metadata = cohort.metadata
-        for place in ("pending", "waiting", "running", "passed", "failed", "invalid", "void", "cancelled", "notRun"):
-            count = status.get("counts", {}).get(place, 0)
-            metrics.COHORT_RUNS.labels(metadata.namespace, metadata.name, place).set(count)
+        metrics.show_cohort(cohort.metadata.namespace, cohort.metadata.name, status.get("counts", {}))
 
 
 def _same(live: Object, body: Object) -> bool:

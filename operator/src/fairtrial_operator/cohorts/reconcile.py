@@ -7,7 +7,7 @@ from datetime import datetime
 from fairtrial.api import BenchmarkCohort, parse
 from fairtrial.cohort import preregistration
 from fairtrial.errors import InvalidInput
-from fairtrial_operator import events
+from fairtrial_operator import events, metrics
 from fairtrial_operator.cache import Key
 from fairtrial_operator.cohorts.apply import CohortApplier
 from fairtrial_operator.cohorts.decide import decide
@@ -41,6 +41,7 @@ class CohortReconciler:
             raw = self._state.cohorts.get(key)
             if raw is None:
                 self._state.queue.forget(work)
+                metrics.forget_cohort(key.namespace, key.name)
                 return True
             try:
                 cohort = parse(BenchmarkCohort, raw, name=f"{key.namespace}/{key.name}")
@@ -51,6 +52,8 @@ class CohortReconciler:
                 self._state.close_book(cohort.metadata.uid)
                 return True
             book = self._state.books.get(cohort.metadata.uid)
+            if step == 0:  # a new operator knows its cohorts by their status only
+                metrics.show_cohort(key.namespace, key.name, (raw.get("status") or {}).get("counts") or {})
             if book is not None and step == 0:
                 book.trouble = None
             seen = await self._observer.observe(cohort, notes)
