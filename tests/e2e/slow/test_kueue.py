@@ -1,6 +1,7 @@
 """Pods that a real Kueue admits: a quota of two, waiting that is seen, and a preemption that is nobody's fault."""
 
 import json
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -9,6 +10,7 @@ from typing import Any, Self
 import pytest
 
 from examples.demo import cohorts
+from examples.demo.install import ROOT
 from fairtrial.cli.kubectl import Kubectl
 from local_cluster import kueue
 from tests.e2e.conftest import World
@@ -17,40 +19,8 @@ pytestmark = pytest.mark.slow
 QUEUE = "trials"
 QUOTA = 2
 TASKS = ("billing-symptom-v1", "courier-question-v1")
-QUEUES = f"""
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: ResourceFlavor
-metadata: {{name: any-node}}
----
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: ClusterQueue
-metadata: {{name: two-pods}}
-spec:
-  namespaceSelector: {{}}
-  preemption: {{withinClusterQueue: LowerPriority}}
-  resourceGroups:
-    # What pods ask for must be covered, or none is admitted; only their number is scarce here.
-    - coveredResources: [cpu, memory, ephemeral-storage, pods]
-      flavors:
-        - name: any-node
-          resources:
-            - {{name: cpu, nominalQuota: 100}}
-            - {{name: memory, nominalQuota: 1Ti}}
-            - {{name: ephemeral-storage, nominalQuota: 1Ti}}
-            - {{name: pods, nominalQuota: {QUOTA}}}
----
-apiVersion: scheduling.k8s.io/v1
-kind: PriorityClass
-metadata: {{name: urgent-trials}}
-value: 1000
-preemptionPolicy: Never
-"""
-LOCAL_QUEUE = f"""
-apiVersion: kueue.x-k8s.io/v1beta2
-kind: LocalQueue
-metadata: {{name: {QUEUE}}}
-spec: {{clusterQueue: two-pods}}
-"""
+PAGE = (ROOT / "docs" / "operations.md").read_text().partition("\n## Let Kueue admit pods\n")[2]
+_, QUEUES, LOCAL_QUEUE = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)[:3]  # as the page has them
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +28,6 @@ def queues(world: World) -> Iterator[None]:
     """Kueue with one queue of two pods; taken away afterwards, so that no other test waits for its webhooks."""
     kueue.install()
     try:
-        # Only pods are counted: what a cluster's real quotas cover is its administrator's choice.
         Kubectl().apply(QUEUES)
         world.kubectl.apply(LOCAL_QUEUE)
         yield
