@@ -15,7 +15,7 @@ from tests.stored_cohort import BUCKET
 @pytest.fixture(scope="module")
 def fetched(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A package, fetched as its fetch.txt and its own keys say."""
-    made = stored_cohort.make(tasks=2)
+    made = stored_cohort.make(tasks=1)
     example, folder = made.example, tmp_path_factory.mktemp("fetched")
     _, package = packaged(
         made.store, (example.layout, BUCKET), example.address, Settings(example.size, "image@x", "none")

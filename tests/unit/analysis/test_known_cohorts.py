@@ -1,6 +1,7 @@
 """Stored evidence of which the truth is known, from its bytes to its verdict, and what the report says of it."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import pytest
@@ -14,6 +15,9 @@ Story = Callable[[int, str, int, int], Came]
 
 def report(story: Story, **spec: Any) -> Report:
     return compute(load(example(story, **spec).source()), Made("0.1.0"))
+
+
+known = cache(report)  # of the stories that more than one test asks
 
 
 def size(task: int, repetition: int) -> int:
@@ -84,7 +88,7 @@ def severe(task: int, arm: str, repetition: int, attempt: int) -> Came:
     ],
 )
 def test_a_known_truth_gets_its_verdict(story: Story, verdict: str, because: str | None):
-    made = report(story)
+    made = known(story)
 
     assert made.executive.verdict == verdict
     assert because is None or because in made.executive.because
@@ -93,7 +97,7 @@ def test_a_known_truth_gets_its_verdict(story: Story, verdict: str, because: str
 
 
 def test_pooled_medians_that_contradict_every_task_are_a_warning():
-    made = report(simpson)
+    made = known(simpson)
     tokens = next(one for one in made.amounts if one.metric == "accounted_tokens")
 
     assert tokens.pooled_ratio.value is not None
@@ -104,7 +108,7 @@ def test_pooled_medians_that_contradict_every_task_are_a_warning():
 
 
 def test_where_all_fail_there_are_rates_and_no_efficiency():
-    made = report(all_fail)
+    made = known(all_fail)
     tokens = next(one for one in made.amounts if one.metric == "accounted_tokens")
 
     assert [rate.value for rate in made.success.rates] == [0, 0]

@@ -8,12 +8,16 @@ from typing import Any
 import pytest
 from fairtrial_analysis.examples import CONTROL, TREATMENT, Came, example
 from fairtrial_analysis.html.page import render
+from fairtrial_analysis.load.loaded import Loaded
 from fairtrial_analysis.load.results import load
 from fairtrial_analysis.report.canonical import to_json
 from fairtrial_analysis.report.compute import Made, compute
+from fairtrial_analysis.report.data import Data
+from fairtrial_analysis.report.leaderboard import leaderboard
 from fairtrial_analysis.report.measured import Leaderboard, Pair, Standing
 from fairtrial_analysis.report.model import Report
-from fairtrial_analysis.stats.conventions import Conventions
+from fairtrial_analysis.report.success import success
+from fairtrial_analysis.stats.conventions import CONVENTIONS, Conventions
 from fairtrial_analysis.stats.multiplicity.holm import holm
 from fairtrial_analysis.stats.multiplicity.tie_sets import tie_sets
 from fairtrial_analysis.stats.paired.counted_flip import counted_flip
@@ -35,7 +39,7 @@ HYBRID = "hybrid"
 Passes = Callable[[int, str, int], bool | None]  # task, candidate, repetition; None: the run is lost
 
 
-def report(passes: Passes, *names: str, tasks: int = 10, **spec: Any) -> Report:
+def stored(passes: Passes, *names: str, tasks: int = 10, **spec: Any) -> Loaded:
     def story(task: int, arm: str, repetition: int, _attempt: int) -> Came:
         passed = passes(task, arm, repetition)
         return Came("invalid", None) if passed is None else Came("passed" if passed else "failed")
@@ -48,11 +52,21 @@ def report(passes: Passes, *names: str, tasks: int = 10, **spec: Any) -> Report:
         for name in names
     ]
     changed = {"stage": "pilot", "decisionRule": None, "candidates": candidates} | spec
-    return compute(load(example(story, tasks, **changed).source()), Made("0.1.0"))
+    return load(example(story, tasks, **changed).source())
+
+
+def report(passes: Passes, *names: str, tasks: int = 10, **spec: Any) -> Report:
+    return compute(stored(passes, *names, tasks=tasks, **spec), Made("0.1.0"))
 
 
 def board(passes: Passes, *names: str, tasks: int = 10) -> Leaderboard:
-    return report(passes, *names, tasks=tasks).leaderboard
+    """The board alone: the rest of a report takes as long again."""
+    data = data_of(passes, *names, tasks=tasks)
+    return leaderboard(data, success(data))
+
+
+def data_of(passes: Passes, *names: str, **options: Any) -> Data:
+    return Data(stored(passes, *names, **options), CONVENTIONS)
 
 
 def standing(of: Leaderboard, arm: str) -> Standing:
@@ -178,11 +192,11 @@ def test_the_page_shows_ranks_ties_and_what_could_not_be_told_apart():
 
 
 def test_success_and_leaderboard_tell_the_same_p_also_of_more_tasks_than_can_be_enumerated():
-    made = report(lambda task, arm, repetition: arm == TREATMENT or (task + repetition) % 3 > 0, tasks=24)
+    given = data_of(lambda task, arm, repetition: arm == TREATMENT or (task + repetition) % 3 > 0, tasks=24)
 
-    (pair,) = (one for one in made.leaderboard.pairs if {one.arm, one.against} == {CONTROL, TREATMENT})
-    assert made.success.sign_flip.value == pair.p.value is not None
-    assert made.success.sign_flip.n == 24
+    found, told = leaderboard(given, success(given)), success(given).sign_flip
+    assert told.value == pair(found, CONTROL, TREATMENT).p.value is not None
+    assert told.n == 24
 
 
 # --- another computation ----------------------------------------------------------------------------------------------
@@ -197,17 +211,16 @@ def test_the_verifiers_own_code_finds_the_same_board(seed: int, lost_of_ten: int
         for arm_at, arm in enumerate((TREATMENT, CONTROL, HYBRID))
         for repetition in (1, 2)
     }
-    made = report(lambda task, arm, repetition: drawn[task, arm, repetition], tasks=8, repetitions=2)
+    given = data_of(lambda task, arm, repetition: drawn[task, arm, repetition], tasks=8, repetitions=2)
     rows = [
-        Row(run.run, run.uid or "", run.index, run.block, run.task, run.arm, run.repetition, run.place, 0, run.outcome)
-        for run in made.runs
+        Row(run.run, run.uid, run.index, run.block, run.task, run.arm, run.repetition, run.place, 0, run.outcome)
+        for run in given.rows
     ]
-    design = made.design
-    sample = Sample(
-        tuple(rows), tuple(design.tasks), tuple(design.arms), design.repetitions, design.treatment, design.control
-    )
+    plan = given.loaded.plan
+    sample = Sample(tuple(rows), given.tasks, given.arms, given.repetitions, plan.treatment, plan.control)
 
-    assert list(problems(to_json(made)["leaderboard"], verified.leaderboard(sample), "leaderboard")) == []
+    found = to_json(leaderboard(given, success(given)))
+    assert list(problems(found, verified.leaderboard(sample), "leaderboard")) == []
 
 
 # --- its parts --------------------------------------------------------------------------------------------------------

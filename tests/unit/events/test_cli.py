@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 from fairtrial.api.adapter import BUILT_IN, built_in_text
 from fairtrial.cli.app import app
 from fairtrial.errors import InvalidInput
+from fairtrial.events import conformance
 from tests.unit.events import cases
 
 
@@ -43,7 +44,8 @@ def test_run_prints_events_and_counts():
     assert json.loads(counts)["toolCalls"]["value"]["total"] == 3
 
 
-def test_check_ends_with_0_for_a_fit_adapter_and_with_1_for_an_unfit_one():
+def test_check_ends_with_0_for_a_fit_adapter_and_with_1_for_an_unfit_one(monkeypatch):
+    monkeypatch.setattr(conformance, "_CUTS_MOST", 5)  # places that are damaged; all of them: test_adapters.py
     expected = stream("pi", "expected.jsonl")
 
     assert (

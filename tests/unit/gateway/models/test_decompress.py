@@ -16,8 +16,15 @@ ENCODED = {
     "X-GZIP": gzip.compress(TEXT[:5]) + gzip.compress(TEXT[5:]),
     "deflate": zlib.compress(TEXT),
     "Deflate": zlib.compress(TEXT)[2:-4],
-    "br": brotli.compress(TEXT),
+    "br": brotli.compress(TEXT, quality=5),
     "zstd": zstd.compress(TEXT[:7]) + zstd.compress(TEXT[7:]),
+}
+
+BOMBS = {
+    "gzip": gzip.compress,
+    "deflate": zlib.compress,
+    "br": lambda data: brotli.compress(data, quality=5),  # as small as at 11, in a twentieth of the time
+    "zstd": zstd.compress,
 }
 
 
@@ -32,11 +39,9 @@ def test_a_body_is_read_whatever_its_cuts(coding, cut):
     assert read == TEXT
 
 
-@pytest.mark.parametrize("coding", ["gzip", "deflate", "br", "zstd"])
+@pytest.mark.parametrize("coding", BOMBS)
 def test_a_bomb_is_left_alone_at_the_limit(coding):
-    bomb = {"gzip": gzip.compress, "deflate": zlib.compress, "br": brotli.compress, "zstd": zstd.compress}[coding](
-        bytes(100_000_000)
-    )
+    bomb = BOMBS[coding](bytes(100_000_000))
     plain, read, longest = Plain(coding, 1_000_000), 0, 0
 
     for at in range(0, len(bomb), 1000):
