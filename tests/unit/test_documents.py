@@ -1,9 +1,13 @@
-"""What the pages point to is there: files, and headings inside them."""
+"""What the pages point to is there: files, headings inside them; and the first page names what a newcomer looks for."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
+import typer
+
+from fairtrial.cli.app import app
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
@@ -41,3 +45,21 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 
 def test_there_are_pages() -> None:
     assert len(PAGES) > 25
+
+
+def test_the_first_page_names_every_command() -> None:
+    programs = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"])
+    commands = {f"fairtrial {name}" for name in typer.main.get_command(app).commands}  # type: ignore[attr-defined]
+
+    rows = [line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("| `fairtrial")]
+    named = {" ".join(each.split()) for line in rows for each in re.findall(r"`([^`]+)`", line.split("|")[1])}
+
+    assert commands | programs <= named | {"fairtrial"}
+    assert {each for each in named if each.startswith("fairtrial")} <= commands | programs, "which is no command"
+
+
+def test_the_first_page_names_every_target_that_a_newcomer_needs() -> None:
+    text = (ROOT / "README.md").read_text()
+
+    for target in ("demo", "test", "try", "down", "prune", "setup"):
+        assert f"make {target}" in text
