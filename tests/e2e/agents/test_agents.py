@@ -1,5 +1,6 @@
 """Real agents solve a task in a pod, by a scripted model behind the gateway; what they used is known to the token."""
 
+import base64
 import json
 from decimal import Decimal
 from typing import Any
@@ -9,6 +10,9 @@ import yaml
 
 from examples.demo import agents as bundles
 from examples.demo import models
+from examples.demo.install import SYSTEM_NAMESPACE
+from fairtrial.cli.kubectl import Kubectl
+from fairtrial.evidence import layout
 from local_cluster import cluster as local
 from local_cluster import images
 from tests.e2e.conftest import Run, World
@@ -124,3 +128,25 @@ def test_nobody_but_the_gateway_had_the_key(agents: Agents, name: str) -> None:
     for artifact in record["artifacts"]:
         assert KEY.encode() not in agents.world.artifact(agents.ended(name), artifact["name"])
     assert KEY not in json.dumps(record)
+    for found in json.loads(agents.world.artifact(agents.ended(name), "model/calls.json"))["calls"]:
+        base = layout.key_of_uri(agents.ended(name)["status"]["record"]["uri"]).removesuffix("record.json")
+        for file in ("exchange.json", "exchange.ftj"):
+            assert KEY.encode() not in agents.world.store.get(f"{base}model/{found['exchange']}/{file}")
+
+
+def test_no_pod_event_log_or_metric_has_it(agents: Agents) -> None:
+    names = ",".join(("pods", "events", "configmaps", "serviceaccounts", "benchmarkruns", "modelproviders"))
+    said = {names: agents.world.kubectl.run("get", names, "-o", "json")}
+    system = Kubectl(None, SYSTEM_NAMESPACE)
+    for part in ("operator", "gateway"):
+        said[f"log of the {part}"] = system.run("logs", f"deployment/fairtrial-{part}", "--tail=-1")
+    said["events and pods"] = system.run("get", "events,pods", "-o", "json")
+    for pod in system.get("pods")["items"]:
+        port = {"gateway": 8080, "operator": 8081}.get(pod["metadata"]["labels"].get("app.kubernetes.io/component", ""))
+        if port:
+            path = f"/api/v1/namespaces/{SYSTEM_NAMESPACE}/pods/{pod['metadata']['name']}:{port}/proxy/metrics"
+            said[path] = system.run("get", "--raw", path)
+
+    assert sum("/metrics" in what for what in said) == 2 and all(said.values())
+    forms = (KEY, base64.b64encode(KEY.encode()).decode())
+    assert not [what for what, text in said.items() for form in forms if form in text]

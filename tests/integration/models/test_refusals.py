@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import time
 from typing import Any
 
 import aiohttp
@@ -18,6 +19,7 @@ from tests.integration.models.world import (
     RawProvider,
     World,
     chunked,
+    claims_of,
     post,
     raw,
     sse,
@@ -72,7 +74,8 @@ async def test_only_the_agent_pod_with_its_own_audience_may_call(world, session,
         "another pod of the name": (403, kubernetes.token("r1-agent", "other-uid")),
         "another run": (403, kubernetes.token("r2-agent", AGENT_UID)),
         "foreign": (401, "a.b.c"),
-        "expired": (401, kubernetes.token("r1-agent", AGENT_UID) + "x"),
+        "changed": (401, kubernetes.token("r1-agent", AGENT_UID) + "x"),
+        "expired": (401, kubernetes.token("r1-agent", AGENT_UID, lifetime=-1)),
         "none": (401, ""),
     }
     for what, (status, token) in tokens.items():
@@ -88,8 +91,20 @@ async def test_only_the_agent_pod_with_its_own_audience_may_call(world, session,
         ("agents_only", 403, "team", "r1-evaluator", ""): 1,
         ("wrong_pod", 403, "team", "r1-agent", ""): 1,
         ("no_such_run", 403, "team", "r2-agent", ""): 1,
-        ("unauthenticated", 401, "", "", ""): 3,
+        ("unauthenticated", 401, "", "", ""): 4,
     }
+
+
+async def test_a_token_that_was_good_ends_with_its_time_however_it_was_kept(world, session, provider):
+    token = world.kubernetes.token("r1-agent", AGENT_UID, lifetime=2)
+    assert (await call(world, session, token=token))[0] == 200
+    assert (await call(world, session, token=token))[0] == 200, "what is kept is used meanwhile"
+    await asyncio.sleep(claims_of(token)["exp"] - time.time() + 0.05)
+
+    status, body, _ = await call(world, session, token=token)
+
+    assert (status, body["type"]) == (401, "error")
+    assert len(provider.asked) == 2
 
 
 async def test_a_flood_of_foreign_tokens_fills_neither_store_nor_memory(world, session, provider):

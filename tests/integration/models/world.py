@@ -55,6 +55,13 @@ def jwt(claims: dict[str, Any]) -> str:
     )
 
 
+def claims_of(token: str) -> dict[str, Any]:
+    """What a token of `jwt` says."""
+    body = token.split(".")[1]
+    claims: dict[str, Any] = json.loads(base64.urlsafe_b64decode(body + "=" * (-len(body) % 4)))
+    return claims
+
+
 @dataclass
 class FakeKubernetes:
     """What the API server knows."""
@@ -100,7 +107,10 @@ class FakeKubernetes:
         if self.away:
             return web.json_response({}, status=503)
         token = (await request.json())["spec"]["token"]
-        return web.json_response({"status": self.reviews.get(token, {"authenticated": False})}, status=201)
+        found = self.reviews.get(token, {"authenticated": False})
+        if found["authenticated"] and claims_of(token)["exp"] <= time.time():
+            found = {"authenticated": False, "error": "token has expired"}
+        return web.json_response({"status": found}, status=201)
 
     async def get(self, request: web.Request) -> web.Response:
         if self.away:

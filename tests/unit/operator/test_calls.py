@@ -20,7 +20,7 @@ from fairtrial.evidence.record import load_record
 from fairtrial.journal import summary
 from fairtrial.journal.summary import Exchange
 from fairtrial.secrets.stored import AGENT, ArtifactScan, StoredLeak
-from fairtrial.testing import make_finished_run
+from fairtrial.testing import make_finished_run, make_run
 from fairtrial.usage.calls import ARTIFACT
 from fairtrial.usage.counters import Counters, Usage
 
@@ -136,6 +136,18 @@ def test_a_page_that_cannot_be_read_is_a_call_whose_end_nobody_knows(data: bytes
 
     assert found.calls is not None
     assert found.calls.unfinished == [name(0)]
+
+
+def test_a_run_keeps_model_and_prices_as_they_were_when_it_was_accepted(at: Any) -> None:
+    """A provider that is made again, dearer, changes no cost of a run that was there before it."""
+    network = {"modelProviderRef": {"name": "p"}}
+    pending = at.pod(phase="Pending", scheduled=False, fetch=None, record=None, main=None)
+    run = at.after(make_run(network=network), at.seen(references=replace(at.FOUND, provider=PROVIDER), agent=pending))
+
+    assert run.status.provider == ResolvedProvider.of(PROVIDER)
+    assert run.status.provider.pricing.snapshot == "2026-01"
+    found = collect(stored(page(0)), KEYS, run, final=True).calls
+    assert found is not None and (found.cost.amount, found.cost.snapshot) == ("0.000084", "2026-01")
 
 
 def test_a_store_that_is_down_loses_nothing() -> None:
