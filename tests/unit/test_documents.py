@@ -58,8 +58,14 @@ def test_the_first_page_names_every_command() -> None:
     assert {each for each in named if each.startswith("fairtrial")} <= commands | programs, "which is no command"
 
 
-def test_the_first_page_names_every_target_that_a_newcomer_needs() -> None:
-    text = (ROOT / "README.md").read_text()
+def test_every_target_that_a_page_names_is_there_and_the_first_page_names_what_a_newcomer_needs() -> None:
+    targets = set(re.findall(r"^([a-z0-9-]+):.*##", (ROOT / "Makefile").read_text(), re.MULTILINE))
 
-    for target in ("demo", "test", "try", "down", "prune", "setup"):
-        assert f"make {target}" in text
+    named = {
+        page: set(re.findall(r"(?:^|`)make ([a-z0-9-]+)(?=`| +#| [A-Z]+=|$)", page.read_text(), re.MULTILINE))
+        for page in PAGES
+    }
+
+    assert {(page.name, target) for page, found in named.items() for target in found - targets} == set()
+    assert {"demo", "test", "try", "down", "prune", "setup"} <= named[ROOT / "README.md"]
+    assert {"setup", "check", "test", "generate", "demo", "up", "down", "bench"} <= targets
