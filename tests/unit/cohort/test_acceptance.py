@@ -151,6 +151,16 @@ def test_a_composition_holds_the_model_fixed(change: Any):
     assert "candidates differ in model" in said(composition(on=change))[0]
 
 
+def test_a_composition_holds_the_fixture_fixed_though_it_is_declared():
+    variant = {"candidate": "on", "name": "framework", "publicSha256": "1" * 64, "sealedSha256": "2" * 64}
+    task = {"name": "task-1", "publicSha256": DIGEST, "sealedSha256": DIGEST, "variants": [variant]}
+    confounders = [{"aspect": "fixture", "says": "Equivalent applications."}]
+
+    (one,) = said(composition(tasks=[task], constitution={"confounders": confounders}))
+
+    assert one.startswith("spec.tasks: a composition holds its inner runtime fixed, but candidates differ in fixture")
+
+
 def test_what_else_a_composition_changes_is_declared():
     assert (
         "declare it among the confounders"

@@ -1,12 +1,16 @@
 """Blocks whose runs differ in what must be equal are named, with the difference; declared differences are not."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from fairtrial.cohort.comparability import comparability, findings
+from fairtrial.cohort.comparability import Observed, comparability, findings
+from fairtrial.documents import RunIdentity
 from fairtrial.evidence.record import Record, assemble
-from fairtrial.testing import agent_report, evaluation_report, make_cohort, make_finished_run
+from fairtrial.journal.summary import Exchange
+from fairtrial.testing import NOON, agent_report, evaluation_report, make_cohort, make_finished_run
+from fairtrial.usage.calls import summarise
 
 PROVIDER = {
     "uid": "u",
@@ -54,6 +58,31 @@ def test_a_block_that_differs_is_named_with_the_difference(name: str):
     assert [one.split(" differs")[0] for one in told] == [f"task-1-0001: {what}"]
     assert "r1: " in told[0]
     assert "r2: " in told[0]
+
+
+def answered(name: str, candidate: str, *models: str) -> Record:
+    """The record of a run whose calls these models answered, whatever was asked for."""
+    network = {"modelProviderRef": {"name": "p"}}
+    run = make_finished_run(
+        name, candidate={"name": candidate}, block="task-1-0001", network=network, status={"provider": PROVIDER}
+    )
+    who, pages = RunIdentity("trials", name, "uid"), {}
+    for number, model in enumerate(models):
+        exchange = f"{1767268800000 + number}-0000000a"
+        page = Exchange(exchange, who, "p", "openaiChat", "/v1/chat/completions", NOON, "complete")
+        good = replace(page, status=200, answered_model=model, first_usable=True)
+        pages[exchange] = (good, 500, "0" * 64)
+    calls = summarise(pages, (), provider="p", model="model-1", prices=None)
+    return assemble(run, agent_report(), evaluation_report(), (), calls)
+
+
+def test_a_model_that_changed_behind_its_name_is_seen():
+    """Records as an installation that does not pin would leave them: what answered counts, not what was asked for."""
+    records = [answered("r1", "once", "model-1", "model-1"), answered("r2", "twice", "model-1", "model-1-0727")]
+    told = [Observed.of(one) for one in records]
+
+    assert [one.what for one in findings(told)] == ["model"]
+    assert findings(told[:1]) == findings([told[0], replace(told[0], run="r3")]) == []
 
 
 def test_only_the_block_that_differs_is_named():
