@@ -9,7 +9,7 @@ from rich.table import Table
 
 from fairtrial import names
 from fairtrial.api import Reason
-from fairtrial.api.conditions import ANALYSED, COMPLETE
+from fairtrial.api.conditions import ANALYSED, CAPACITY_AVAILABLE, COMPLETE
 from fairtrial.cli import watch
 from fairtrial.cli.kubectl import Kubectl
 from fairtrial.cli.output import plain
@@ -54,14 +54,22 @@ def is_over(cohort: dict[str, Any]) -> bool:
 
 
 def line(cohort: dict[str, Any]) -> str:
-    """One line: phase, progress, counts that are not zero, time left, verdict, and what to know."""
+    """One line: phase, progress, counts that are not zero, what holds it, time left, verdict, and what to know."""
     status = cohort.get("status", {})
     parts = [status.get("phase", "Draft"), status.get("progress", "")]
     parts += [f"{place} {count}" for place in _PLACES if (count := status.get("counts", {}).get(place))]
     if status.get("eta") and status.get("phase") not in _FINAL:
         parts.append(f"about {status['eta']} left")
-    parts += [verdict(cohort), status.get("message", "")]
+    # The reason alone: its message counts, and would be another line every second.
+    parts += [held(cohort).get("reason", ""), verdict(cohort), status.get("message", "")]
     return " · ".join(part for part in parts if part)
+
+
+def held(cohort: dict[str, Any]) -> dict[str, Any]:
+    """The condition that says why runs wait; {} where none does."""
+    found = {one["type"]: one for one in cohort.get("status", {}).get("conditions", [])}
+    capacity: dict[str, Any] = found.get(CAPACITY_AVAILABLE, {})
+    return capacity if capacity.get("status") == "False" else {}
 
 
 def verdict(cohort: dict[str, Any]) -> str:
@@ -99,7 +107,8 @@ def table(cohorts: list[dict[str, Any]]) -> Table:
             status.get("progress", ""),
         )
         more = [str(counts.get(place, 0)) for place in ("passed", "failed", "invalid", "void")]
-        more += [status.get("eta", ""), verdict(cohort), status.get("message", "")[:80]]
+        told = status.get("message") or held(cohort).get("message", "")
+        more += [status.get("eta", ""), verdict(cohort), told[:80]]
         bar = ProgressBar(total=max(total, 1), completed=ended, width=20)
         result.add_row(*map(plain, cells), bar, *map(plain, more))
     return result

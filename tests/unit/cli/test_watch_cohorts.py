@@ -115,6 +115,18 @@ def test_the_table_counts_and_shows_the_verdict():
     ]  # fmt: skip
 
 
+def test_what_holds_a_cohort_is_told():
+    waits = {"type": "CapacityAvailable", "reason": "WaitingForQueue", "message": "3 of 4 runs under way wait: …"}
+    waiting = cohort("paired", waits | {"status": "False"}, phase="Running", progress="2/20")
+    shown = Console(file=io.StringIO(), width=200)
+
+    shown.print(watch_cohorts.table([waiting]))
+
+    assert "3 of 4 runs under way wait" in shown.file.getvalue()  # type: ignore[attr-defined]
+    assert watch_cohorts.line(waiting) == "Running · 2/20 · WaitingForQueue"
+    assert watch_cohorts.line(cohort("paired", waits | {"status": "True"}, phase="Running")) == "Running"
+
+
 def test_only_runs_under_way_are_asked_for_by_the_cohorts_names():
     answers = Answers(cohort())
 
