@@ -44,7 +44,7 @@ test: setup ## every test there is: unit, integration (real API server, real S3)
 	$(RUN) pytest tests
 
 test-unit: setup ## no network, no cluster, under a minute
-	$(RUN) pytest tests/unit -n auto
+	$(RUN) pytest tests/unit -n auto --dist worksteal  # neighbours stay together: what a file makes once is made once
 
 test-integration: setup ## against the local cluster's API server and S3
 	$(RUN) python -m local_cluster up

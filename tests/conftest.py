@@ -5,12 +5,13 @@ import os
 import sys
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from local_cluster import cache
 
-# An example that takes long on a busy machine is no wrong answer; what must be fast has a test that says how fast.
-settings.register_profile("fairtrial", deadline=None)
+# An example that takes long on a busy machine, or long to draw, is no wrong answer; what must be fast has a test that
+# says how fast.
+settings.register_profile("fairtrial", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("fairtrial")
 
 if sys.dont_write_bytecode:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,11 @@ def found(tmp_path: Path) -> Callable[[Files, TrustList], set[tuple[str, str]]]:
 Found = Callable[[Files, TrustList], set[tuple[str, str]]]
 
 
+@cache
+def package_of_endorsed() -> Files:
+    return packaged(endorsed())
+
+
 @pytest.mark.parametrize(
     ("limits", "good"),
     [
@@ -57,7 +63,7 @@ def test_a_study_owners_key_is_judged_by_when_the_ledger_tells_of_its_signature(
 ):
     expected = set() if good else {("SIG_KEY_NOT_VALID", STUDY)}
 
-    assert found(packaged(endorsed()), limited("studyOwner", **limits)) == expected
+    assert found(package_of_endorsed(), limited("studyOwner", **limits)) == expected
 
 
 def test_a_signature_that_the_ledger_does_not_tell_of_has_no_time(found: Found):

@@ -6,6 +6,8 @@ import pytest
 from fairtrial_operator.kube import AlreadyExists, ApiUnavailable, Changed, NotFound, Resource
 from fairtrial_operator.lease import Lease
 
+from tests.unit.operator.virtual_time import in_virtual_time
+
 Object = dict[str, Any]
 
 
@@ -58,6 +60,7 @@ def api() -> LeaseApi:
     return LeaseApi()
 
 
+@in_virtual_time
 async def test_only_one_of_two_holds_it_while_the_first_renews(api: LeaseApi) -> None:
     lost: list[str] = []
     first, second = lease(api, "first", lost), lease(api, "second", lost)
@@ -77,6 +80,7 @@ async def test_only_one_of_two_holds_it_while_the_first_renews(api: LeaseApi) ->
     assert api.live["spec"]["leaseTransitions"] == 1
 
 
+@in_virtual_time
 async def test_whoever_finds_it_taken_ends(api: LeaseApi) -> None:
     lost: list[str] = []
     first = lease(api, "first", lost)
@@ -90,6 +94,7 @@ async def test_whoever_finds_it_taken_ends(api: LeaseApi) -> None:
     assert not first.held
 
 
+@in_virtual_time
 async def test_whoever_cannot_renew_ends_before_another_may_take_it(api: LeaseApi) -> None:
     lost: list[str] = []
     first = lease(api, "first", lost)
@@ -103,6 +108,7 @@ async def test_whoever_cannot_renew_ends_before_another_may_take_it(api: LeaseAp
     assert asyncio.get_running_loop().time() - begun < 0.3
 
 
+@in_virtual_time
 async def test_a_restart_under_the_same_identity_goes_on_at_once(api: LeaseApi) -> None:
     await lease(api, "pod-1", []).acquire()
 
@@ -112,6 +118,7 @@ async def test_a_restart_under_the_same_identity_goes_on_at_once(api: LeaseApi) 
     assert again.held
 
 
+@in_virtual_time
 async def test_a_released_lease_is_free_at_once(api: LeaseApi) -> None:
     first = lease(api, "first", [], seconds=60)
     await first.acquire()

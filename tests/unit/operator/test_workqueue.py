@@ -4,6 +4,8 @@ import random
 import pytest
 from fairtrial_operator.workqueue import WorkQueue
 
+from tests.unit.operator.virtual_time import in_virtual_time
+
 
 class Clock:
     def __init__(self) -> None:
@@ -125,6 +127,7 @@ async def test_the_age_is_that_of_the_longest_waiting_key_in_flight_or_not(queue
     assert queue.oldest_age == 0
 
 
+@in_virtual_time
 async def test_workers_share_the_keys_and_wait_when_there_are_none() -> None:
     queue: WorkQueue[int] = WorkQueue(clock=asyncio.get_running_loop().time, rng=random.Random(1))
     seen: list[int] = []

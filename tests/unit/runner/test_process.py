@@ -48,8 +48,9 @@ def test_without_input_there_is_an_end_at_once():
 
 
 def test_the_deadline_asks_and_then_forces():
-    polite = run(sh("trap 'exit 5' TERM; sleep 60 & wait", 0.2, 5), output=Taken())
-    stubborn = run(sh("trap '' TERM; sleep 60 & wait; sleep 60", 0.2), output=Taken())
+    """The deadline leaves a shell time to set its trap."""
+    polite = run(sh("trap 'exit 5' TERM; sleep 60 & wait", 1, 20), output=Taken())
+    stubborn = run(sh("trap '' TERM; sleep 60 & wait; sleep 60", 1), output=Taken())
 
     assert (polite.timed_out, polite.exit_code) == (True, 5)
     assert (stubborn.timed_out, stubborn.signal, stubborn.signal_sender) == (True, signal.SIGKILL, "launch")
@@ -61,13 +62,13 @@ def test_what_escaped_by_a_double_fork_is_listed_and_killed():
 
     assert ended.exit_code == 0 and ended.left_count >= 2
     assert any("sleep 987" in line for line in ended.left)
-    assert ended.duration_ms < 5000 and ended.unkillable == []
+    assert ended.duration_ms < 60_000 and ended.unkillable == []
 
 
 def test_time_is_measured_to_the_clocks_own_resolution():
     ended = run(sh("sleep 0.05"), output=Taken())
 
-    assert 50_000_000 < ended.duration_ns < 5_000_000_000
+    assert 50_000_000 < ended.duration_ns < 60_000_000_000
     assert ended.duration_ns % 1_000_000 != 0
     assert ended.duration_ms == ended.duration_ns // 1_000_000
 
@@ -81,9 +82,11 @@ def test_our_own_children_are_spared():
 
 def test_a_stop_from_another_thread_is_told_apart_from_a_deadline():
     stop = Stop()
-    threading.Timer(0.2, lambda: stop.set("outside")).start()
 
-    ended = run(sh("sleep 60"), output=Taken(), stop=stop)
+    def heard(stream: str, data: bytes) -> None:
+        threading.Thread(target=stop.set, args=["outside"]).start()
+
+    ended = run(sh("echo up; exec sleep 60"), output=heard, stop=stop)
     later = run(sh("echo never"), output=Taken(), stop=stop)
 
     assert (ended.stopped, ended.timed_out, ended.signal) == ("outside", False, signal.SIGTERM)

@@ -262,11 +262,11 @@ def test_what_must_be_left_out_cannot_be_hidden(body: dict, message: str):
 def test_a_body_of_millions_of_values_is_not_read(part: str):
     many = ",".join([part] * 3_000_000)
 
-    began = time.monotonic()
+    began = time.thread_time()  # of this thread alone, however busy the machine is
     facts = _read("openaiChat", f'{{"model": "m", "messages": [{many}]}}'.encode())
 
     assert "too many values" in facts.problem
-    assert time.monotonic() - began < 0.5  # nothing else is served meanwhile
+    assert time.thread_time() - began < 0.5  # nothing else is served meanwhile
 
 
 def test_a_token_count_is_held_to_the_model_only():
