@@ -83,7 +83,7 @@ async def test_draining_has_an_end_in_time_and_in_bytes(tmp_path, limit):
             writer.transport.abort()
             went = time.monotonic()
             page = await world.page()
-            assert time.monotonic() - went < 2
+            assert time.monotonic() - went < 10, "the provider would go on for twenty"
             await asyncio.sleep(0.1)
 
             assert provider.cut == 1
@@ -326,9 +326,9 @@ async def test_while_an_answer_of_many_events_is_read_others_go_on(world: World,
     async def look() -> None:
         nonlocal longest
         while True:
-            before = time.monotonic()
+            before = time.thread_time()  # what the loop's thread itself does: the machine may be busy
             await asyncio.sleep(0.001)
-            longest = max(longest, time.monotonic() - before)
+            longest = max(longest, time.thread_time() - before)
 
     async with provider_of(world, whole(body, f"Content-Encoding: {coding}")):
         looking = asyncio.create_task(look())
@@ -336,7 +336,7 @@ async def test_while_an_answer_of_many_events_is_read_others_go_on(world: World,
         looking.cancel()
         await world.page()
 
-    assert longest < 0.5  # a busy machine, for what takes seconds in one go
+    assert longest < 0.5  # of what takes seconds in one go
 
 
 async def test_malformed_answers_pass_as_they_are(world: World):

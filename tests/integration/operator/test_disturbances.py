@@ -281,6 +281,6 @@ async def test_an_orderly_stop_gives_back_the_lease_at_once(
 
     assert await asyncio.to_thread(operator.stop) == 0
 
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 30, "half of what the lease lasts"
     lease = await kube.get(LEASES, "fairtrial-operator", world.system)
     assert lease["spec"]["holderIdentity"] == ""
