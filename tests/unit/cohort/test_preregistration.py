@@ -274,3 +274,9 @@ def test_what_is_sealed_says_which_preregistration_it_amends(amends: Any, there:
     assert made["resolved"]["amends"] == {"name": "old"} | SEALED_AS | uid
     assert verify(to_bytes(made)) == []
     assert "amends" not in document(make_cohort(), found(make_cohort()))["resolved"]
+
+
+def test_the_same_class_is_no_other_where_a_newer_version_digests_it_differently():
+    made = document(make_cohort(), found(make_cohort()))
+    made["resolved"]["resourceClass"]["specSha256"] = "9" * 64  # as a version with fewer fields had it
+    assert resolved_in(made).changed(make_task("task-1"), make_resource_class(), None) == []
