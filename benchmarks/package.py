@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -31,6 +30,7 @@ from fairtrial_analysis.package.publish import publish
 from fairtrial_analysis.report import canonical, tables
 from fairtrial_analysis.report.compute import Made, compute
 
+from benchmarks.memory import MB, peak_mb
 from fairtrial import documents
 from fairtrial.cohort.ledger import Ledger, LedgerEntry
 from fairtrial.documents import Artifact
@@ -56,7 +56,6 @@ IMAGE = {
 }  # fmt: skip
 WRITERS = 24
 GOAL_SECONDS, GOAL_MB = 60, 500
-MB = 1_000_000
 
 
 def measure() -> dict[str, Any]:
@@ -97,9 +96,9 @@ def _one(bucket: str, namespace: str, cohort: str, uid: str, size: int) -> dict[
         yield
         stages[name] = round(time.perf_counter() - began, 2)
         processor[name] = round(time.process_time() - used, 2)
-        peaks[name] = _peak_mb()
+        peaks[name] = peak_mb()
 
-    idle = _peak_mb()
+    idle = peak_mb()
     noting = Noting(StoreSource(store, layout, (namespace, cohort, uid), size), cohort, uid)
     with stage("load"):
         loaded = load(noting, size)
@@ -121,7 +120,7 @@ def _one(bucket: str, namespace: str, cohort: str, uid: str, size: int) -> dict[
     return {
         "seconds": stages | {"all": round(sum(stages.values()), 2)},
         "cpuSeconds": processor | {"all": round(sum(processor.values()), 2)},
-        "peakMB": _peak_mb(),
+        "peakMB": peak_mb(),
         "peakMBAfter": peaks,
         "importedMB": idle,
         "files": package.listing.count,
@@ -130,12 +129,6 @@ def _one(bucket: str, namespace: str, cohort: str, uid: str, size: int) -> dict[
         "requests": dict(asked),
         "digest": digests["manifest-sha256.txt"],
     }
-
-
-def _peak_mb() -> int:
-    """The most memory that this program held: of its own, which `ru_maxrss` mixes with what started it."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return round(int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) * 1024 / MB)
 
 
 # --- evidence ---------------------------------------------------------------------------------------------------------

@@ -7,8 +7,10 @@ thing and have all else agree (somebody inside), or change one file afterwards (
 import copy
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -28,6 +30,7 @@ from fairtrial.attest import merkle, note, statement
 from fairtrial.attest.note import Checkpoint
 from fairtrial.attest.statement import Statement
 from fairtrial.attest.trust import TrustedKey, TrustList
+from fairtrial.audit.ledger import CHECKPOINT_EVERY
 from fairtrial.cohort.ledger import Ledger
 from fairtrial.cohort.preregistration import Found, document, to_bytes
 from fairtrial.cohort.runs import replacement_manifest, run_manifest
@@ -73,9 +76,15 @@ from fairtrial.usage.money import Cost
 
 JsonObject = dict[str, Any]
 AT = "2026-01-01T{:02d}:{:02d}:00Z"
+DAY = datetime(2026, 1, 1, tzinfo=UTC)
 TASKS = ("task-1", "task-2")
 INVALID = 7  # this entry of the schedule is evicted, and replaced
 FAILS = ((("task-1", "once"), {1, 4}), (("task-2", "once"), {2}), (("task-2", "twice"), {3}))
+
+
+def at(hour: int, minute: int) -> str:
+    """As `AT`, of any number of minutes."""
+    return f"{DAY + timedelta(hours=hour, minutes=minute):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def sha(data: bytes) -> str:
@@ -189,7 +198,7 @@ def run_of(of: BenchmarkCohort, entry: Entry, number: int, replaced: Replaced | 
     made["provider"] = ResolvedProvider.of(provider()).as_json()
     made["resourceClass"] = ResolvedResourceClass.of(named.resource_class).as_json()
     hours = {"accepted": 13, "agentCreated": 13, "agentStarted": 14, "agentFinished": 15}
-    made["timestamps"] = {name: AT.format(hour + 4 * number, entry.index) for name, hour in hours.items()}
+    made["timestamps"] = {name: at(hour + 4 * number, entry.index) for name, hour in hours.items()}
     if entry.index == INVALID and number == 0:
         made["evaluatorPod"] = None
         made["agentPod"]["facts"] = pod_facts(phase="Failed", reason="Evicted").as_json()
@@ -202,17 +211,18 @@ def _artifact(blobs: dict[str, bytes], run: str, name: str, data: bytes) -> Arti
     return Artifact(name, len(data), sha(data))
 
 
-def _record(run: BenchmarkRun, entry: Entry, blobs: dict[str, bytes], *, invalid: bool) -> JsonObject:
+def _record(run: BenchmarkRun, entry: Entry, blobs: dict[str, bytes], output: bytes | None) -> JsonObject:
+    """The record of a run; without the agent's output, of one that was evicted."""
     name, uid = run.metadata.name, run.metadata.uid
     who = RunIdentity(run.metadata.namespace, name, uid)
     put = lambda path, data: _artifact(blobs, name, path, data)  # noqa: E731
     calls = _calls(run, entry, blobs)
     reports = (put("model/calls.json", dump(calls)),)
-    if invalid:
+    if output is None:
         return json.loads(assemble(run, None, None, reports, calls).to_bytes())
     snapshot = put("agent/snapshot.tar", f"snapshot of {name}".encode())
     diff = put("agent/diff.patch", f"diff of {name}".encode())
-    out = put("agent/step-1.stdout.bin", f"output of {name}".encode())
+    out = put("agent/step-1.stdout.bin", output)
     left = Leftovers(processes_swept=entry.index % 3, listening_ports=[4567] * (entry.index % 2))
     agent = agent_report(
         run=who,
@@ -264,8 +274,11 @@ def _calls(run: BenchmarkRun, entry: Entry, blobs: dict[str, bytes]) -> ModelCal
     )  # fmt: skip
 
 
-def happened(of: BenchmarkCohort) -> World:
-    """All that happened to a cohort of two tasks, two candidates and five repetitions."""
+def happened(of: BenchmarkCohort, output: Callable[[str], bytes] = lambda run: f"output of {run}".encode()) -> World:
+    """All that happened to a cohort of two tasks, two candidates and five repetitions, or another.
+
+    `output` is what the agent of a run wrote.
+    """
     prereg = document(of, found(of))
     prereg_sha = sha(to_bytes(prereg))
     blobs = {f"tasks/sha256/{sha(data)}": data for data in PUBLIC.values()}
@@ -273,22 +286,24 @@ def happened(of: BenchmarkCohort) -> World:
         json.loads(to_bytes(prereg)), {}, [(AT.format(12, 0), [{"kind": "sealed", "sha256": prereg_sha}])], blobs
     )
     ticketed = [{"kind": "ticket", "run": entry.run, "index": entry.index} for entry in schedule_of(of).entries]
-    world.pages += [(AT.format(12, one["index"]), [one]) for one in ticketed]
+    world.pages += [(at(12, one["index"]), [one]) for one in ticketed]
     for entry in schedule_of(of).entries:
-        _happen(world, of, entry, prereg_sha)
+        _happen(world, of, entry, prereg_sha, output)
     world.pages.sort(key=lambda page: page[0])
-    counts = {"scheduled": 20, "replacements": 1, "passed": 16, "failed": 4, "invalid": 1}
-    world.pages.append((AT.format(23, 59), [{"kind": "complete", "counts": counts}]))
+    outcomes = Counter(record["classification"]["outcome"] for record in world.records.values())
+    counts = {"scheduled": len(ticketed), "replacements": 1} | dict(sorted(outcomes.items()))
+    world.pages.append((at(23, max(59, len(ticketed))), [{"kind": "complete", "counts": counts}]))
     return world
 
 
-def _happen(world: World, of: BenchmarkCohort, entry: Entry, prereg: str) -> None:
+def _happen(world: World, of: BenchmarkCohort, entry: Entry, prereg: str, output: Callable[[str], bytes]) -> None:
     """One entry of the schedule, from its ticket to the record of its last run."""
     replaced: Replaced | None = None
     for number in (0, 1) if entry.index == INVALID else (0,):
         run = run_of(of, entry, number, replaced, prereg)
         name, uid = run.metadata.name, run.metadata.uid
-        record = _record(run, entry, world.blobs, invalid=entry.index == INVALID and number == 0)
+        invalid = entry.index == INVALID and number == 0
+        record = _record(run, entry, world.blobs, None if invalid else output(name))
         world.records[name] = record
         end = record["classification"]
         told = {key: end[key] for key in ("outcome", "invalidity", "reason") if end.get(key)}
@@ -298,7 +313,7 @@ def _happen(world: World, of: BenchmarkCohort, entry: Entry, prereg: str) -> Non
             why = "host_failure by evicted: the cluster says so of its node."
             ends.append({"kind": "replacement", **_entry(entry, uid), "by": by, "code": "allowed", "why": why})
             ends.append({"kind": "ticket", "run": by, "index": entry.index})
-        world.pages.append((AT.format(16 + 4 * number, entry.index), ends))
+        world.pages.append((at(16 + 4 * number, entry.index), ends))
         replaced = Replaced(name=name, uid=uid)
 
 
@@ -364,10 +379,11 @@ def _ledger(world: World, files: dict[str, bytes]) -> None:
         leaves += [dump(one) for one in entries]
         size, head = size + len(entries), sha(data)
         ends.append((size, any(one["kind"] == "complete" for one in entries)))
-    over = False
+    over, before = False, 0
     for end, complete in ends:
         over = over or complete
-        if over or end == ends[0][0]:
+        crossed, before = end // CHECKPOINT_EVERY > before // CHECKPOINT_EVERY, end
+        if over or crossed or end == ends[0][0]:
             said = Checkpoint(note.origin(who["namespace"], who["name"], who["uid"]), end, merkle.root(leaves[:end]))
             files[f"checkpoints/{end:08d}.note"] = sign.checkpoint(said, world.keys["operator"])
 
@@ -445,7 +461,8 @@ def listed(world: World, files: dict[str, bytes], role: str = "analysis") -> dic
     payload = [File.of(path.removeprefix("data/"), data) for path, data in sorted(files.items())]
     runs = {run: record["identity"]["uid"] for run, record in world.records.items()}
     keys_of = PackageLayout(Layout(), who["namespace"], who["name"], who["uid"], runs)
-    known = [one for one in payload if one.path in evidence_paths(world) or one.path.startswith("analysis/")]
+    stored = evidence_paths(world)
+    known = [one for one in payload if one.path in stored or one.path.startswith("analysis/")]
     tags = {
         "bagit.txt": bag.BAGIT,
         "bag-info.txt": bag.bag_info(keys_of, sum(one.size for one in payload), len(payload)),
@@ -470,8 +487,9 @@ def objects_in(what: Any) -> dict[str, Any]:
 
 
 def written(files: dict[str, bytes], folder: Path) -> Path:
+    for parent in {(folder / path).parent for path in files}:
+        parent.mkdir(parents=True, exist_ok=True)
     for path, data in files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(data)
     return folder
 

@@ -8,6 +8,7 @@ import math
 import statistics
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cache
 
 from fairtrial.audit.numbers.distributions import TAIL, Z, beta_quantile, t_quantile
 
@@ -71,12 +72,21 @@ def log_ratio_t(ratios: Sequence[Fraction]) -> Ends | None:
 
 def order_statistics(values: Sequence[Fraction]) -> tuple[Fraction, Fraction, Fraction] | None:
     """The narrowest symmetric pair that covers a median with 95 %, else the range; and what it covers."""
-    n, ordered = len(values), sorted(values)
+    n, ordered = len(values), sorted(values, key=lambda each: (float(each), each))
     if n == 0:
         return None
+    rank, covered = _innermost(n)
+    return ordered[rank - 1], ordered[n - rank], covered
 
-    def covers(rank: int) -> Fraction:
-        return Fraction(sum(math.comb(n, below) for below in range(rank, n + 1 - rank)), 2**n)
 
-    rank = max((rank for rank in range(1, n // 2 + 1) if covers(rank) >= LEVEL), default=1)
-    return ordered[rank - 1], ordered[n - rank], covers(rank)
+@cache
+def _innermost(n: int) -> tuple[int, Fraction]:
+    """The greatest rank whose pair covers enough, else 1; and what it covers: all but both tails, summed up once."""
+    rank, ways, tail = 1, 1, 1  # C(n, 0), and the sum of all C(n, i) below the rank
+    allowed = (1 - LEVEL) * 2**n
+    while rank < n // 2:
+        ways = ways * (n - rank + 1) // rank
+        if 2 * (tail + ways) > allowed:
+            break
+        rank, tail = rank + 1, tail + ways
+    return rank, 1 - Fraction(2 * tail, 2**n)

@@ -1,0 +1,71 @@
+"""What lets a verification of thousands of runs end: nothing is gone through once more for each run or each rank."""
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from fairtrial_analysis.stats.location.order_statistic import median_interval
+
+from fairtrial.audit.findings import Findings
+from fairtrial.audit.folder import Folder
+from fairtrial.audit.numbers import sample
+from fairtrial.audit.numbers.expect import five, mean, spread
+from fairtrial.audit.numbers.intervals import LEVEL, order_statistics
+
+
+class Walked(dict[str, int]):
+    """Sizes of files that count how often all of them were gone through."""
+
+    times = 0
+
+    def __iter__(self) -> Iterator[str]:
+        self.times += 1
+        return super().__iter__()
+
+
+def test_files_are_gone_through_once_however_many_runs_ask_for_theirs():
+    files = Walked({f"data/runs/run-{number:03}/{name}": 1 for number in range(99, -1, -1) for name in ("b", "a")})
+    folder = Folder(Path("nowhere"), Findings(), files)
+
+    found = [list(folder.below(f"data/runs/run-{number:03}/")) for number in range(100)]
+
+    assert found[7] == ["data/runs/run-007/a", "data/runs/run-007/b"]
+    assert sum(map(len, found)) == len(files)
+    assert list(folder.below("data/runs/run-1")) == []
+    assert files.times == 1
+
+
+@pytest.mark.parametrize("n", [*range(1, 40), 99, 100])
+def test_the_pair_of_ranks_is_the_narrowest_that_covers_enough(n: int):
+    def covers(rank: int) -> Fraction:
+        return Fraction(sum(math.comb(n, below) for below in range(rank, n + 1 - rank)), 2**n)
+
+    rank = max((rank for rank in range(1, n // 2 + 1) if covers(rank) >= LEVEL), default=1)
+
+    assert order_statistics([Fraction(each) for each in range(n, 0, -1)]) == (rank, n + 1 - rank, covers(rank))
+
+
+def test_the_pair_of_ranks_of_ten_thousand_values_is_that_of_the_analysis():
+    values = [Fraction(each) for each in range(10_000)]
+    told = median_interval(values)
+
+    assert order_statistics(values) == (told.low, told.high, told.coverage)
+
+
+@pytest.mark.parametrize(
+    "numbers", [[Fraction(7, 3)], [Fraction(1, 3), Fraction(-2), Fraction(5, 7), Fraction(1, 3)], [Fraction(2)] * 6]
+)
+def test_a_summary_in_integers_is_that_of_the_fractions(numbers: list[Fraction]):
+    center = sum(numbers) / len(numbers)
+    squares = sum(((each - center) ** 2 for each in numbers), Fraction(0))
+    quarters = {"q1": 1, "median": 2, "q3": 3}
+
+    assert mean(numbers) == center
+    assert spread(numbers) == (math.sqrt(squares / (len(numbers) - 1)) if len(numbers) > 1 else None)
+    assert five(numbers) == {
+        "minimum": min(numbers), "maximum": max(numbers),
+        **{name: sample.quantile(numbers, Fraction(part, 4)) for name, part in quarters.items()},
+    }  # fmt: skip
+    assert (mean([]), spread([]), five([])["median"]) == (None, None, None)
