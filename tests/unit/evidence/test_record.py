@@ -293,6 +293,13 @@ def test_a_run_of_which_nothing_is_known_has_a_record_all_the_same():
     assert load_record(record.to_bytes()) == record
 
 
+def test_the_words_of_an_evicted_pod_are_in_its_record():
+    words = "The node was low on resource: memory."
+    status = {"agentPod": {"facts": pod_facts(phase="Failed", reason="Evicted", message=words).as_json()}}
+    raw = json.loads(assemble(make_finished_run(status=status), None, None).to_bytes())
+    assert raw["pods"]["agent"]["facts"]["message"] == words
+
+
 def test_a_replacement_names_what_it_replaces():
     run = make_finished_run(
         replaces={"name": "run-0", "uid": "u-0"},
