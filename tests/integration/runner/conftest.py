@@ -59,6 +59,7 @@ class Pod:
     launch: "subprocess.Popen[bytes] | None" = None
     record: "subprocess.Popen[bytes] | None" = None
     processes: list["subprocess.Popen[bytes]"] = field(default_factory=list)
+    own_network: bool = False  # of launch; without it, ports of anything on this machine are in its sight
 
     @property
     def errors(self) -> Path:
@@ -164,7 +165,9 @@ class Pod:
         argv = [part.replace(names.RUNTIME_DIR, home) for part in names.runtime_command(module)]
         enter = ["chroot", f"--userspec={names.USER_ID}:{names.USER_ID}", str(self.root), *argv]
         script = 'mount -t proc proc "$0/proc" && exec "$@"'
-        command = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", script, str(self.root), *enter]
+        apart = ["--net"] if self.own_network else []
+        inside = ["sh", "-c", script, str(self.root), *enter]
+        command = ["unshare", "--mount", "--pid", "--fork", "--kill-child", *apart, *inside]
         if own:  # one process is enough, and its PID is the one to signal
             command = ["unshare", "--mount", "sh", "-c", script, str(self.root), *enter]
         base = {"PATH": "/bin:/usr/bin:/sbin:/usr/sbin", names.ENV_GATEWAY: self.gateway.url}

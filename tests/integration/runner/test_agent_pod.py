@@ -175,7 +175,7 @@ def test_the_agent_cannot_look_into_pid_1(pod):
 
 
 def test_what_kills_itself_is_told_apart_from_what_was_killed(pod):
-    plan(pod, sh("kill -9 $$", name="itself"), sh("trap '' TERM; sleep 60 & while :; do wait; done", 1, name="late"))
+    plan(pod, sh("kill -9 $$", name="itself"), sh("trap '' TERM; sleep 60 & while :; do wait; done", 3, name="late"))
 
     report = pod.run()
 
@@ -183,11 +183,11 @@ def test_what_kills_itself_is_told_apart_from_what_was_killed(pod):
     assert report.steps[0].signal_sender in ("agent", "unknown")  # unknown where no memory cgroup is in sight
     late = report.steps[1]
     assert (report.ending, late.timed_out, late.signal, late.signal_sender) == ("deadline", True, 9, "launch")
-    assert late.duration_ms < 4000
+    assert late.duration_ms < 15_000
 
 
 def test_an_exit_at_the_deadline_is_an_exit_and_a_timeout(pod):
-    plan(pod, sh("trap 'exit 0' TERM; sleep 60 & wait", 1))
+    plan(pod, sh("trap 'exit 0' TERM; sleep 60 & wait", 3))  # the shell has set its trap by then
 
     report = pod.run()
 
@@ -241,12 +241,15 @@ HOSTILE = r"""
 mkfifo fifo; ln -s /etc/shadow out; ln -s . loop; ln -s loop/loop/a.py deep; mkdir shut; touch shut/in; chmod 000 shut
 touch "$(printf 'bad\377name')" "$(printf 'new\nline')" 'back\slash'; echo s > secret; chmod 000 secret
 dd if=/dev/zero of=sparse bs=1 count=1 seek=1099511627776 2>/dev/null; mkdir -p A a; nc -l -p 4567 &
-d=d; i=0; while [ $i -lt 100 ]; do mkdir $d && cd $d || break; i=$((i+1)); done; sleep 0.2
+d=d; i=0; while [ $i -lt 100 ]; do mkdir $d && cd $d || break; i=$((i+1)); done
+until grep -q :11D7 /proc/net/tcp*; do sleep 0.02; done  # until nc listens
 """
 
 
 def test_a_hostile_tree_is_snapshot_as_far_as_it_goes(pod):
     plan(pod, sh(HOSTILE), snapshot_max_bytes=10_000_000)
+    (pod.root / "bin/grep").symlink_to("busybox")
+    pod.own_network = True
 
     report = pod.run()
 
@@ -301,7 +304,7 @@ def test_a_lost_launch_still_leaves_a_snapshot_and_a_report(pod):
     assert pod.fetch() == 0
     pod.start()
     wait_for((pod.root / "tmp/up").exists)
-    time.sleep(0.5)  # until launch has passed on what it was told
+    time.sleep(2)  # until launch has passed on what it was told
 
     os.kill(pod.launch_pid(), signal.SIGKILL)
     pod.launch.wait(20)
