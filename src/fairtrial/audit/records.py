@@ -173,7 +173,7 @@ def _files_of(folder: Folder, listed: Listed, withheld: Mapping[str, str], run: 
         if path not in named:
             folder.findings.add("FILE_UNLISTED", path, f"The record of {run} does not list it.")
     leaks = record["usage"]["leaks"]
-    if leaks.get("value") or leaks.get("reason") == "not_scanned":
+    if leaks.get("value") or leaks.get("reason") in ("not_scanned", "not_collected"):
         _leaks(folder, base, run)
 
 

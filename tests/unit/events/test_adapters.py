@@ -44,6 +44,7 @@ TOOLS = (
     "gemini-cli",
     "mini-swe-agent",
     "opencode",
+    "otel-genai-pydantic-ai",
     "pi",
     "pi-1.6",
     "acp-claude-code",
@@ -85,6 +86,21 @@ def test_a_call_and_a_result_of_one_record_at_one_moment_took_no_known_time():
     (test,) = conformance.take(cases.adapter("atif"), cases.streams("atif"), root=cases.ROOT).interaction.tests
 
     assert test.duration_ms is None
+
+
+def test_a_result_in_atif_that_names_no_call_is_the_only_ones_and_nobodys_of_several():
+    trajectory = json.loads(cases.streams("atif-harbor")["events"])
+    first = next(step for step in trajectory["steps"] if "tool_calls" in step)
+    first["tool_calls"].append(first["tool_calls"][0] | {"tool_call_id": "another"})
+    data = json.dumps(trajectory).encode()
+
+    kinds = [
+        [event.kind for event in conformance.take(cases.adapter("atif"), {"events": each}, root=cases.ROOT).events]
+        for each in (cases.streams("atif-harbor")["events"], data)
+    ]
+
+    assert [(found.count("tool_call"), found.count("tool_result")) for found in kinds] == [(4, 4), (5, 3)]
+    assert kinds[1].count("notice") == kinds[0].count("notice") + 1, "what it says is kept all the same"
 
 
 def broken(monkeypatch, found):
