@@ -6,13 +6,15 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from fairtrial_analysis.report import success as analysed
 from fairtrial_analysis.stats.location.order_statistic import median_interval
 
 from fairtrial.audit.findings import Findings
 from fairtrial.audit.folder import Folder
-from fairtrial.audit.numbers import sample
-from fairtrial.audit.numbers.expect import five, mean, spread
+from fairtrial.audit.numbers import sample, success
+from fairtrial.audit.numbers.expect import Num, five, mean, spread
 from fairtrial.audit.numbers.intervals import LEVEL, order_statistics
+from fairtrial.audit.numbers.rows import Row
 
 
 class Walked(dict[str, int]):
@@ -69,3 +71,18 @@ def test_a_summary_in_integers_is_that_of_the_fractions(numbers: list[Fraction])
         **{name: sample.quantile(numbers, Fraction(part, 4)) for name, part in quarters.items()},
     }  # fmt: skip
     assert (mean([]), spread([]), five([])["median"]) == (None, None, None)
+
+
+def superiority_of(runs: int) -> Fraction | float | int | None:
+    """What the report must say of the probability of superiority, where all of so many runs passed."""
+    rows = [Row(f"run-{n}", "uid", n, f"b{n // 2}", "task", "ab"[n % 2], 1, 1, 0, "passed") for n in range(runs)]
+    made: Num = success._over_tasks(sample.Sample(tuple(rows), ("task",), ("a", "b"), runs // 2, "a", "b"))[
+        "superiority"
+    ]
+    return made.value
+
+
+def test_superiority_is_asked_for_up_to_as_many_runs_as_the_analysis_tells_it_of():
+    most = analysed.SUPERIORITY_MAX
+
+    assert (superiority_of(most), superiority_of(most + 2)) == (Fraction(1, 2), None)

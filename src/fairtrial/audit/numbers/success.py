@@ -13,6 +13,7 @@ from fairtrial.audit.numbers.sample import Sample, cause
 
 METRIC = "success_rate"
 K_MAX = 20
+SUPERIORITY_MAX = 1000  # runs of both arms; of more it is not told
 Counts = tuple[int, int]
 
 
@@ -105,9 +106,16 @@ def _over_tasks(sample: Sample) -> dict[str, Any]:
             "wider_interval", about, mean, Ends("wider_of_newcombe_and_task_t", *hull) if hull else None, counts=count
         ),
         "mantelHaenszel": Num("mantel_haenszel", about, _mantel_haenszel(sample), counts=count),
-        "superiority": Num("probability_of_superiority", runs, superiority(a, n, b, m), counts={"n": n + m}),
+        "superiority": _superiority((a, n), (b, m)),
         "signFlip": Num("sign_flip", about, counted_flip(differences), counts=count),
     }
+
+
+def _superiority(ours: Counts, theirs: Counts) -> Num:
+    about, n = of("valid", METRIC), ours[1] + theirs[1]
+    if n > SUPERIORITY_MAX:
+        return Num("probability_of_superiority", about, None)
+    return Num("probability_of_superiority", about, superiority(*ours, *theirs), counts={"n": n})
 
 
 def _mantel_haenszel(sample: Sample) -> Fraction | None:
