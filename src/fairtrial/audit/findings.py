@@ -114,7 +114,10 @@ CODES: dict[str, tuple[Severity, str]] = {
     "RELEASE_NOT_IN_LEDGER": ("altered", "A release, or a hidden archive, that the ledger does not tell of."),
     # --- analysis ---
     "WITHHELD_INVALID": ("inconsistent", "Something is called withheld that is there, or that no record names."),
-    "LEAK_PUBLISHED": ("inconsistent", "A run whose model calls hold a credential is published with them."),
+    "LEAK_PUBLISHED": (
+        "inconsistent",
+        "Calls or artifacts that hold a credential or a canary, or that were not searched to their end, are published.",
+    ),
     "ANALYSIS_NOT_PREREGISTERED": ("altered", "Rule, conventions or version of the analysis are not those sealed."),
     "REQUEST_MISMATCH": ("inconsistent", "request.json names other inputs than those in the package."),
     "FLOW_MISMATCH": ("altered", "The report's account of runs is not the one that records and ledger give."),
