@@ -25,7 +25,7 @@ ECHO = f"""
 import base64, os, subprocess, sys, time, zlib
 form, first, second = sys.argv[1], {HALVES[0]!r}, {HALVES[1]!r}
 whole = first + second
-if form == "silent":
+if form.startswith("silent"):
     print("nothing to say of", first)
 elif form == "plain":
     print("I found", whole)
@@ -81,7 +81,7 @@ def cohort_that(world: World, name: str, says: tuple[str, ...]) -> Cohort:
         (control if index == 0 else treatment)
         | {
             "name": form,
-            "argv": ["python3", "/fairtrial/candidate/echo.py", form.rstrip("12")],
+            "argv": ["python3", "/fairtrial/candidate/echo.py", form],
             "files": {"echo.py": ECHO},
         }
         for index, form in enumerate(says)
