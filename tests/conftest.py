@@ -14,6 +14,10 @@ from local_cluster import cache
 settings.register_profile("fairtrial", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("fairtrial")
 
+# Tests speak of programs whose output is no terminal, whatever the terminal is that they are run from.
+for name in ("COLUMNS", "FORCE_COLOR", "GITHUB_ACTIONS", "LINES", "NO_COLOR", "PY_COLORS", "TTY_COMPATIBLE"):
+    os.environ.pop(name, None)
+
 if sys.dont_write_bytecode:
     # Whoever wants no __pycache__ in the checkout finds it in the cache: without any, every worker and every program
     # that a test starts would compile all over again, which is a third of the time that collecting takes.
