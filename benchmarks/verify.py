@@ -1,8 +1,8 @@
 """How fast a package is verified: a large file and a large cohort, each against `sha256sum` on the same files.
 
 The large file is an artifact of a real small package. The cohort is a real one too: planned, recorded, signed, analysed
-and listed by our own code; each of its agents wrote a megabyte. Both sides take turns and read from the page cache.
-`python -m benchmarks.verify measure RUNS` measures a cohort of another size alone.
+and listed by our own code; each of its agents wrote one large file. Both sides take turns and read from the page cache.
+`python -m benchmarks.verify measure RUNS BYTES` measures a cohort of another size alone.
 """
 
 import json
@@ -21,13 +21,14 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 MIB = 1024 * 1024
 LARGE = 256 * MIB
 ROUNDS, ROUNDS_OF_A_COHORT = 3, 2
-RUNS, TASKS, OUTPUT = 10_000, 10, 1_000_000  # runs of two candidates, and bytes that each agent wrote: 10 GB
+TASKS = 10
+COHORTS = ((2_000, 5_000_000), (10_000, 1_000_000))  # runs, and bytes that each agent wrote: 10 GB twice
 GOAL = 0.7  # of sha256sum's rate
 
 
 def measure() -> dict[str, Any]:
     """Rates and their ratios; seconds and memory of a cohort's verification."""
-    return _large_file() | {"cohort": _cohort(RUNS), "goalRatio": GOAL}
+    return _large_file() | {"cohorts": [_cohort(*each) for each in COHORTS], "goalRatio": GOAL}
 
 
 # --- a large file -----------------------------------------------------------------------------------------------------
@@ -66,11 +67,11 @@ def _grow(package: Path) -> None:
 
 
 # --- a large cohort ---------------------------------------------------------------------------------------------------
-def _cohort(runs: int) -> dict[str, Any]:
+def _cohort(runs: int, output: int) -> dict[str, Any]:
     """A whole package, in which nothing may be found; each verification is a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         package, trusted = Path(folder, "package"), Path(folder, "trust.json")
-        _write(package, trusted, runs)
+        _write(package, trusted, (runs, output))
         command = [sys.executable, "-m", "benchmarks.verify", "one", str(package), str(trusted)]
         _sha256sum(package)  # into the page cache
         ours, theirs = [], []
@@ -89,7 +90,7 @@ def _cohort(runs: int) -> dict[str, Any]:
     }
 
 
-def _write(package: Path, trusted: Path, runs: int) -> None:
+def _write(package: Path, trusted: Path, size: tuple[int, int]) -> None:
     """The package of a good cohort. All agents wrote the same bytes: each run has a file of its own of them."""
     from tests.unit.audit import world
 
@@ -99,7 +100,7 @@ def _write(package: Path, trusted: Path, runs: int) -> None:
         {"name": name, "publicSha256": world.sha(data), "sealedSha256": world.sha(name.encode()), "category": "any"}
         for name, data in public.items()
     ]
-    output = bytes(range(256)) * (OUTPUT // 256)
+    runs, output = size[0], bytes(range(256)) * (size[1] // 256)
     came = world.happened(world.cohort(tasks=tasks, repetitions=runs // TASKS // 2), lambda _: output)
     came.blobs |= {f"tasks/sha256/{world.sha(data)}": data for data in public.values()}
     files = world.evidence(came)
@@ -149,6 +150,6 @@ def _median(times: list[float]) -> float:
 
 if __name__ == "__main__":
     if sys.argv[1] == "measure":
-        print(json.dumps(_cohort(int(sys.argv[2])), indent=2))
+        print(json.dumps(_cohort(int(sys.argv[2]), int(sys.argv[3])), indent=2))
     else:
         print(json.dumps(_one(*sys.argv[2:4])))
