@@ -59,7 +59,6 @@ def begun(folder: Path, worker: Worker) -> Uploads:
 
 async def test_a_call_that_ends_at_once_needs_no_start_in_the_store(tmp_path):
     uploads = begun(tmp_path, worker := Worker())
-    await asyncio.sleep(0.001)
     uploads.ended(PAGE, {})
     await uploads.settled()
 
@@ -70,7 +69,7 @@ async def test_a_call_that_ends_at_once_needs_no_start_in_the_store(tmp_path):
 async def test_the_start_of_a_call_whose_page_is_late_is_told_so_that_somebody_waits_for_it(tmp_path):
     uploads = begun(tmp_path, worker := Worker(held=True))
     uploads.ended(PAGE, {})
-    async with asyncio.timeout(1):
+    async with asyncio.timeout(30):
         await worker.told.wait()
     worker.free.set()
     await uploads.settled()
