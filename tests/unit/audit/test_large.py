@@ -6,13 +6,15 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from fairtrial_analysis.report import numbers
 from fairtrial_analysis.report import success as analysed
 from fairtrial_analysis.stats.location.order_statistic import median_interval
 
+from fairtrial import documents
 from fairtrial.audit.findings import Findings
 from fairtrial.audit.folder import Folder
 from fairtrial.audit.numbers import sample, success
-from fairtrial.audit.numbers.expect import Num, five, mean, spread
+from fairtrial.audit.numbers.expect import Ends, Num, exactly, five, mean, problems, spread
 from fairtrial.audit.numbers.intervals import LEVEL, order_statistics
 from fairtrial.audit.numbers.rows import Row
 
@@ -57,18 +59,18 @@ def test_the_pair_of_ranks_of_ten_thousand_values_is_that_of_the_analysis():
 
 
 @pytest.mark.parametrize(
-    "numbers", [[Fraction(7, 3)], [Fraction(1, 3), Fraction(-2), Fraction(5, 7), Fraction(1, 3)], [Fraction(2)] * 6]
+    "values", [[Fraction(7, 3)], [Fraction(1, 3), Fraction(-2), Fraction(5, 7), Fraction(1, 3)], [Fraction(2)] * 6]
 )
-def test_a_summary_in_integers_is_that_of_the_fractions(numbers: list[Fraction]):
-    center = sum(numbers) / len(numbers)
-    squares = sum(((each - center) ** 2 for each in numbers), Fraction(0))
+def test_a_summary_in_integers_is_that_of_the_fractions(values: list[Fraction]):
+    center = sum(values) / len(values)
+    squares = sum(((each - center) ** 2 for each in values), Fraction(0))
     quarters = {"q1": 1, "median": 2, "q3": 3}
 
-    assert mean(numbers) == center
-    assert spread(numbers) == (math.sqrt(squares / (len(numbers) - 1)) if len(numbers) > 1 else None)
-    assert five(numbers) == {
-        "minimum": min(numbers), "maximum": max(numbers),
-        **{name: sample.quantile(numbers, Fraction(part, 4)) for name, part in quarters.items()},
+    assert mean(values) == center
+    assert spread(values) == (math.sqrt(squares / (len(values) - 1)) if len(values) > 1 else None)
+    assert five(values) == {
+        "minimum": min(values), "maximum": max(values),
+        **{name: sample.quantile(values, Fraction(part, 4)) for name, part in quarters.items()},
     }  # fmt: skip
     assert (mean([]), spread([]), five([])["median"]) == (None, None, None)
 
@@ -86,3 +88,16 @@ def test_superiority_is_asked_for_up_to_as_many_runs_as_the_analysis_tells_it_of
     most = analysed.SUPERIORITY_MAX
 
     assert (superiority_of(most), superiority_of(most + 2)) == (Fraction(1, 2), None)
+
+
+def test_a_fraction_that_is_too_long_to_be_told_exactly_is_held_against_its_rounded_value():
+    values = [Fraction(each) for each in range(20_000)]  # as many as a cohort may have, of one candidate
+    long = Fraction(3**9464, 2**15000)  # about 1
+    told = {"value": numbers.real(long)}
+    interval = documents.to_json(numbers.of_interval(median_interval(values)))
+
+    assert numbers.text(long) is None
+    assert (exactly(told, long), exactly({"value": told["value"] * 1.1}, long)) == (True, False)
+    assert "coverage" not in {key for key, held in interval.items() if held is not None}
+    kept = {key: held for key, held in interval.items() if held is not None}
+    assert list(problems(kept, Ends("median_order_statistics", *order_statistics(values)), "")) == []
