@@ -37,6 +37,7 @@ from fairtrial.documents import Artifact
 from fairtrial.evidence.layout import LEDGER_DIGITS, Layout, sha256
 from fairtrial.evidence.memory import MemoryStore
 from fairtrial.evidence.store import S3Settings, S3Store
+from fairtrial.process.garbage import collect_seldom
 from fairtrial.signing import keys
 from fairtrial.usage.calls import ARTIFACT as CALLS
 from fairtrial.usage.calls import Call, ModelCalls
@@ -98,6 +99,7 @@ def _one(bucket: str, namespace: str, cohort: str, uid: str, size: int) -> dict[
         processor[name] = round(time.process_time() - used, 2)
         peaks[name] = peak_mb()
 
+    collect_seldom()  # as the program does
     idle = peak_mb()
     noting = Noting(StoreSource(store, layout, (namespace, cohort, uid), size), cohort, uid)
     with stage("load"):

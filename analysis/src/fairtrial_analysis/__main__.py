@@ -23,6 +23,7 @@ from fairtrial.errors import (
     StoreError,
     StoreUnfit,
 )
+from fairtrial.process.garbage import collect_seldom
 
 log = logging.getLogger("fairtrial_analysis")
 EXIT_DONE, EXIT_AGAIN, EXIT_REFUSED = 0, 1, 2
@@ -89,11 +90,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if told.command == "again":
         from fairtrial_analysis.again import again as compare
 
+        collect_seldom()
+
         return guarded(lambda: compare(told.folder), tell=log.debug)
 
     def run() -> int:
         from fairtrial_analysis.job import carry_out
 
+        collect_seldom()
         made = carry_out(Settings.from_env(os.environ), os.environ)
         tell(made.line())
         return EXIT_DONE

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import gc
 import logging
 import signal
 import sys
@@ -16,6 +15,7 @@ from fairtrial.evidence.layout import Layout
 from fairtrial.evidence.probe import probe
 from fairtrial.evidence.s3_sweep import ABANDONED_AFTER, sweep
 from fairtrial.evidence.store import S3Settings, S3Store
+from fairtrial.process.garbage import collect_seldom
 from fairtrial.signing import keys as signing_keys
 from fairtrial.signing.keys import SigningKey
 from fairtrial_gateway.app import Gateway
@@ -30,7 +30,6 @@ from fairtrial_gateway.server import Runner
 from fairtrial_gateway.settings import Settings
 
 LAST_JOURNALS_SECONDS = 10.0  # for the journals of calls that were cut because the gateway ends
-COLLECT_EVERY = 10_000  # new objects, before cycles among them are looked for; Python's own 700 are three calls'
 ENDPOINT_SECONDS = 2.0  # until no new connection should come after the pod was told to end
 
 
@@ -65,7 +64,7 @@ async def serve(settings: Settings, models: ModelSettings, s3: S3Settings, key: 
     await web.TCPSite(runner, settings.host, settings.port).start()
     signs = key.key_id if key else ""  # empty: what evaluators report is not signed
     say("listening", host=settings.host, port=settings.port, bucket=s3.bucket, prefix=s3.prefix, evaluator_key=signs)
-    collect_seldom()
+    collect_seldom()  # a tenth of a call's time went there
     tasks = [
         _background(_keep_store(gateway, store)),
         _background(gateway.health.until_passed("identity", identity.check)),
@@ -101,13 +100,6 @@ async def _keep_store(gateway: Gateway, store: S3Store) -> None:
 def runner_of(gateway: Gateway) -> Runner:
     """The HTTP server of a gateway."""
     return Runner(gateway.app, gateway.refusals, gateway.settings.header_seconds)
-
-
-def collect_seldom() -> None:
-    """Leave what was made until now to itself, and look for cycles less often: a tenth of a call's time went there."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(COLLECT_EVERY, 20, 20)
 
 
 async def drain(gateway: Gateway, seconds: float) -> None:

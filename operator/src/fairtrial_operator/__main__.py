@@ -16,6 +16,7 @@ from fairtrial.errors import FairtrialError, StoreUnfit
 from fairtrial.evidence.layout import Layout
 from fairtrial.evidence.probe import probe
 from fairtrial.evidence.store import Patience, S3Settings, S3Store
+from fairtrial.process.garbage import collect_seldom
 from fairtrial_operator import handlers, health, metrics, surroundings
 from fairtrial_operator import settings as configuration
 from fairtrial_operator.apply import Applier
@@ -207,6 +208,7 @@ async def main() -> int:
     threads = ThreadPoolExecutor(settings.workers, thread_name_prefix="store")
     asyncio.get_running_loop().set_default_executor(threads)
     kube = await Kube.connect()
+    collect_seldom()  # a list of thousands of pods took three times as long
     try:
         log.info("preregistrations, records and ledgers are %s", signatory)
         return await Operator(kube, store, await surroundings.look_up(kube, settings), signatory).run()

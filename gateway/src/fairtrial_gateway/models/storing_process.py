@@ -22,6 +22,7 @@ from fairtrial.evidence.layout import Layout
 from fairtrial.evidence.store import S3Settings, S3Store
 from fairtrial.journal import summary
 from fairtrial.journal.exchange import Started
+from fairtrial.process.garbage import collect_seldom
 from fairtrial_gateway.artifact_scan import ArtifactScanning, Asked
 from fairtrial_gateway.logs import LOG, set_up
 from fairtrial_gateway.models.storing import Ended, Storing
@@ -50,6 +51,7 @@ def main() -> int:
             sys.stdout.write(json.dumps(answer) + "\n")
             sys.stdout.flush()
 
+    collect_seldom()
     for line in sys.stdin.buffer:
         asked = json.loads(line)
         (long if "scan" in asked else large if "path" in asked else small).submit(work, asked)
