@@ -3,7 +3,7 @@
 import string
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
@@ -165,10 +165,16 @@ def test_a_plan_that_was_stamped_after_its_first_run_is_told(
     assert result.findings.codes == codes
 
 
+NOT_SEARCHED = ("not_scanned", "not_collected")
+
+
 # --- what is held back ------------------------------------------------------------------------------------------------
-def test_a_credential_may_not_be_published(tmp_path: Path):
+@pytest.mark.parametrize(
+    "leaks", [{"state": "measured", "value": 1}, *({"state": "missing", "reason": why} for why in NOT_SEARCHED)]
+)
+def test_a_credential_may_not_be_published_nor_a_call_that_nobody_searched(tmp_path: Path, leaks: dict[str, Any]):
     world = base()
-    world.records[RUN]["usage"]["leaks"] = {"state": "measured", "value": 1}
+    world.records[RUN]["usage"]["leaks"] = leaks
 
     assert verify(written(packaged(world), tmp_path / "p"), load_list()).findings.codes == {"LEAK_PUBLISHED"}
 
