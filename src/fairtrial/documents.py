@@ -405,12 +405,12 @@ def _parts(kind: Any) -> tuple[Any, tuple[Any, ...]]:
     return typing.get_origin(kind), typing.get_args(kind)
 
 
-@functools.cache
 def written(time: datetime) -> str:
     """A time as documents have it: UTC, in milliseconds."""
     return time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+@functools.cache
 def camel(name: str) -> str:
     """`snake_case` as `camelCase`."""
     return re.sub(r"_([a-z0-9])", lambda found: found.group(1).upper(), name)
