@@ -13,6 +13,7 @@ from typing import Any
 
 from fairtrial.audit.documents import is_finite
 from fairtrial.audit.numbers.intervals import order_statistics
+from fairtrial.audit.numbers.sample import quantile_of_ranked
 from fairtrial.audit.numbers.told import Value
 
 Real = Fraction | float | int
@@ -235,14 +236,7 @@ def five(numbers: list[Fraction]) -> dict[str, Fraction | None]:
         return dict.fromkeys(names)
     whole, scale = _whole(numbers)
     whole.sort()
-    return {name: _at(whole, Fraction(part, 4)) / scale for part, name in enumerate(names)}
-
-
-def _at(ordered: list[int], q: Fraction) -> Fraction:
-    at = (len(ordered) - 1) * q
-    below = int(at)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (at - below) * (ordered[above] - ordered[below])
+    return {name: quantile_of_ranked(whole, Fraction(part, 4)) / scale for part, name in enumerate(names)}
 
 
 def mean(numbers: list[Fraction]) -> Fraction | None:

@@ -11,6 +11,7 @@ from fractions import Fraction
 from functools import cache
 
 from fairtrial.audit.numbers.distributions import TAIL, Z, beta_quantile, t_quantile
+from fairtrial.audit.numbers.sample import ranked
 
 Ends = tuple[float | Fraction, float | Fraction]
 LEVEL = Fraction(95, 100)
@@ -72,7 +73,7 @@ def log_ratio_t(ratios: Sequence[Fraction]) -> Ends | None:
 
 def order_statistics(values: Sequence[Fraction]) -> tuple[Fraction, Fraction, Fraction] | None:
     """The narrowest symmetric pair that covers a median with 95 %, else the range; and what it covers."""
-    n, ordered = len(values), sorted(values, key=lambda each: (float(each), each))
+    n, ordered = len(values), ranked(values)
     if n == 0:
         return None
     rank, covered = _innermost(n)

@@ -4,7 +4,7 @@ Tasks are in the order of their names; runs in that of the schedule. A rate coun
 and is compared among those that passed.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -128,7 +128,11 @@ def median(given: Iterable[Fraction]) -> Fraction | None:
 
 def quantile(given: Iterable[Fraction], q: Fraction) -> Fraction:
     """Hyndman and Fan's type 7, of at least one value."""
-    ordered = ranked(given)
+    return quantile_of_ranked(ranked(given), q)
+
+
+def quantile_of_ranked(ordered: Sequence[Fraction] | Sequence[int], q: Fraction) -> Fraction:
+    """The same of values that are in ascending order already."""
     at = (len(ordered) - 1) * q
     below = int(at)
     above = min(below + 1, len(ordered) - 1)
