@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import subprocess
 import sys
 import uuid
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from fairtrial.cli.kubectl import Kubectl
 from fairtrial.cohort import preregistration
 from fairtrial.evidence import layout
 from tests.e2e.conftest import World, make_namespace
+from tests.pages import follow
 
 PAGE = (ROOT / "docs" / "cohorts.md").read_text()
 COMMANDS = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
@@ -44,7 +44,9 @@ def folder(mine: World, tmp_path: Path) -> Path:
 def test_the_page_leads_from_a_file_to_a_sealed_cohort_and_to_its_end(mine: World, folder: Path) -> None:
     assert len(COMMANDS) == 5
 
-    _, planned, sealed, held, _ = [follow(commands, mine.namespace, folder) for commands in COMMANDS]
+    here = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environ = os.environ | {"NS": mine.namespace, "PATH": here, "PYTHONPATH": str(folder)}
+    _, planned, sealed, held, _ = [follow(commands, folder, environ) for commands in COMMANDS]
 
     live = mine.kubectl.get(cohorts.KIND, "paired")
     status, (digest,) = live["status"], set(re.findall(r"\b[0-9a-f]{64}\b", planned))
@@ -58,20 +60,3 @@ def test_the_page_leads_from_a_file_to_a_sealed_cohort_and_to_its_end(mine: Worl
     assert re.search(r"^NAME +STAGE +SEALED +PHASE .*\npaired +confirmatory +True ", held, re.MULTILINE), held
     assert (status["phase"], status["counts"]["scheduled"]) == ("Cancelled", 100)
     assert sum(status["counts"].values()) == 200, "every run is somewhere, once"
-
-
-def follow(commands: str, namespace: str, folder: Path) -> str:
-    """What the commands say; each of them must succeed."""
-    here = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environ = os.environ | {"NS": namespace, "PATH": here, "PYTHONPATH": str(folder)}
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", commands],
-        cwd=folder,
-        env=environ,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        check=False,
-    )
-    assert done.returncode == 0, f"{commands}\n{done.stdout}"
-    return done.stdout

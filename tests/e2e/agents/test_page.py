@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from examples.demo.install import ROOT, Target, install
+from tests.pages import follow
 
 PAGE = (ROOT / "docs" / "agents.md").read_text().partition("\n## Add an agent\n")[2]
 FILES = re.findall(r"<!-- file: (\S+) -->\n```\w+\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
@@ -39,23 +40,9 @@ def test_an_agent_that_nobody_here_knew_is_added_by_the_page_alone(checkout: Pat
         (checkout / name).parent.mkdir(parents=True, exist_ok=True)
         (checkout / name).write_text(text)
 
-    said = [follow(commands, checkout) for commands in COMMANDS]
+    environ = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
+    said = [follow(commands, checkout, environ) for commands in COMMANDS]
 
     assert len(said) == 3
     assert re.search(r"qwen-code-parse-defect\s+passed\s+all_checks_passed", said[1]), said[1]
     assert "4 calls, 4 results" in said[2]
-
-
-def follow(commands: str, checkout: Path) -> str:
-    environment = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", commands],
-        cwd=checkout,
-        env=environment,
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        check=False,
-    )
-    assert done.returncode == 0, f"{commands}\n{done.stdout}"
-    return done.stdout
