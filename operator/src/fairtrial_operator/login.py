@@ -4,6 +4,7 @@ Kopf's own readers of both are used, since the official client takes 20 MB for w
 client certificates and passwords in a kubeconfig, and no plugins that fetch one; in a cluster there is no kubeconfig.
 """
 
+import logging
 import os
 import time
 from dataclasses import replace
@@ -13,6 +14,7 @@ import kopf
 
 from fairtrial.errors import InvalidInput
 
+log = logging.getLogger(__name__)
 REREAD_SECONDS = 60.0  # the kubelet renews a token when a fifth of its hour is left
 
 
@@ -43,5 +45,9 @@ class Credentials:
     def headers(self) -> dict[str, str]:
         """For one request."""
         if time.monotonic() - self._read_at > REREAD_SECONDS:
-            self._headers, self._read_at = login().as_http_headers(), time.monotonic()
+            self._read_at = time.monotonic()
+            try:
+                self._headers = login().as_http_headers()
+            except (InvalidInput, OSError) as error:  # what is known may still be good; if not, the API server says so
+                log.warning("our credentials can't be read anew, and are kept: %s", error)
         return self._headers

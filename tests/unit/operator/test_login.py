@@ -63,3 +63,23 @@ def test_a_token_is_read_again_as_the_kubelet_renews_it(monkeypatch):
         said.append(credentials.headers()["Authorization"])
 
     assert said == ["Bearer first", "Bearer second", "Bearer second", "Bearer third"]
+
+
+def test_a_token_that_cannot_be_read_just_now_is_kept_until_it_can(monkeypatch):
+    now, found = [0.0], [InvalidInput("gone"), OSError("busy"), kopf.ConnectionInfo(server="https://x", token="second")]
+
+    def read():
+        one = found.pop(0)
+        if isinstance(one, Exception):
+            raise one
+        return one
+
+    monkeypatch.setattr(login.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(login, "login", read)
+    credentials = login.Credentials(kopf.ConnectionInfo(server="https://x", token="first"))
+
+    said = []
+    for now[0] in (61.0, 122.0, 183.0):
+        said.append(credentials.headers()["Authorization"])
+
+    assert said == ["Bearer first", "Bearer first", "Bearer second"]
