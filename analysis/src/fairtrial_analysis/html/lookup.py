@@ -1,9 +1,11 @@
 """The report by what a page asks of it: candidates with their looks, runs by cell, where evidence stands. Pure."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from fairtrial_analysis.html import numbers
 from fairtrial_analysis.html.markup import Element, identifier, name_of, tag
 from fairtrial_analysis.html.plots.arms import Arm, arms_of
 from fairtrial_analysis.html.svg.marks import outline
@@ -85,7 +87,22 @@ class Lookup:
         """A number that leads to its runs."""
         if number.runs is not None and len(number.runs) == 1:
             return self.run(number.runs[0], words)
-        return tag("a", words, href=self.behind(number.of), class_="ev")
+        return self._to(number.of, words)
+
+    def count(self, count: int, arm: str | None = None, runs: Sequence[str] = ()) -> Element | str:
+        """A count of runs that leads to them: to the one, to all of its candidate, or to all. None lead nowhere."""
+        if not count:
+            return "0"
+        if len(runs) == 1:
+            return self.run(runs[0], numbers.integer(count))
+        return self._to(Of("scheduled", arm=arm), numbers.integer(count))
+
+    def share(self, passed: int, valid: int, arm: str) -> Element | str:
+        """So many of so many runs of a candidate, leading to them."""
+        return self._to(Of("valid", arm=arm), f"{passed}/{valid}") if valid else f"{passed}/{valid}"
+
+    def _to(self, of: Of, words: str) -> Element:
+        return tag("a", words, href=self.behind(of), class_="ev")
 
     def run(self, name: str, words: str | None = None) -> Element:
         """A run that leads to its line in the appendix, or to its cell where the appendix only counts."""

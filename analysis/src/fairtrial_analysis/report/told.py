@@ -68,11 +68,13 @@ def _sentences(
         yield f"{arm} succeeded in {rate.numerator} of {rate.denominator} valid runs."
     difference = success.widest
     if difference.value is not None:
-        yield f"Success, treatment minus control: {100 * difference.value:+.1f} points{_range(difference, 100)}."
+        points = _minus(100 * difference.value, "+.1f")
+        yield f"Success, treatment minus control: {points} points{_range(difference, 100)}."
     for amount in amounts:
         found = amount.ratios.geometric_mean
         if amount.role == "primary" and found.value is not None:
-            yield f"{amount.metric}: {found.value:.3f} of the control's, over tasks{_range(found, 1)}."
+            name = amount.metric.replace("_", " ").capitalize()
+            yield f"{name}: {found.value:.3f} of the control's, over tasks{_range(found, 1)}."
     if decision is not None and decision.verdict == "SUPPORTED":
         yield f"Permitted claim: {data.loaded.plan.spec['constitution'].get('permittedClaim', '')}"
 
@@ -81,8 +83,13 @@ def _range(found: Number, scale: int) -> str:
     interval = found.interval
     if interval is None or interval.low is None or interval.high is None:
         return ""
-    digits = 1 if scale > 1 else 3
-    return f" (95 % interval {scale * interval.low:.{digits}f} to {scale * interval.high:.{digits}f})"
+    digits = ".1f" if scale > 1 else ".3f"
+    return f" (95 % interval {_minus(scale * interval.low, digits)} to {_minus(scale * interval.high, digits)})"
+
+
+def _minus(value: float, digits: str) -> str:
+    """A number for people, with a true minus."""
+    return format(value, digits).replace("-", "\N{MINUS SIGN}")
 
 
 def warnings(
@@ -119,7 +126,8 @@ def warnings(
             made.append(Notice("CONTRADICTION", says, []))
     changed = [one.name for one in variants if one.changed]
     if changed:
-        says = f"{len(changed)} of {len(variants)} other readings give another verdict: {', '.join(changed[:10])}."
+        which = ", ".join(name.replace("_", " ") for name in changed[:10])
+        says = f"{len(changed)} of {len(variants)} other readings give another verdict: {which}."
         made.append(Notice("UNSTABLE", says, []))
     leaking = [row.run for row in data.rows if row.leaks]
     if leaking:

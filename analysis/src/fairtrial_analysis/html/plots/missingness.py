@@ -8,7 +8,7 @@ from fairtrial_analysis.html.svg.figure import Drawing
 from fairtrial_analysis.html.svg.marks import marker, rect, text
 from fairtrial_analysis.html.svg.text import fitted
 
-_LEFT, _ROW, _TOP, _CELL, _WIDTH = 210, 22, 34, 150, 760
+_LEFT, _ROW, _TOP, _CELL, _WIDTH = 240, 22, 34, 150, 760
 # The share of values that are missing, at most, of each shade in style.css.
 _SHADES = ((0.0, "m0"), (0.05, "m1"), (0.25, "m2"), (0.75, "m3"), (1.0, "m4"))
 

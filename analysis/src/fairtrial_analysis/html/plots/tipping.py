@@ -33,11 +33,18 @@ def drawing(strip: Strip, figure: str) -> Drawing:
     if strip.low is not None and strip.high is not None:
         low, high = across(strip.low), across(strip.high)
         marks.append(rect(low, 30, max(high - low, 1), 12, "bounds"))
-        marks += [text(low - 6, 40, "worst", "tick", "end"), text(high + 6, 40, "best", "tick")]
+        marks += _ends(low, high)
     if strip.observed is not None:
         marks.append(marker("diamond", across(strip.observed), 36, 6, "estimate aggregate"))
     cells, height = _cells(strip, 118)
     return Drawing(figure, "Runs without a judgement", strip.says, _WIDTH, height, (*marks, *cells))
+
+
+def _ends(low: float, high: float) -> list[Element]:
+    """What the ends of the band are: beside the diamond, and in one where they are one."""
+    if high - low < 1:
+        return [text(low, 25, "worst = best", "tick", "middle")]
+    return [text(low - 9, 40, "worst", "tick", "end"), text(high + 9, 40, "best", "tick")]
 
 
 def _cells(strip: Strip, y: float) -> tuple[list[Element], float]:

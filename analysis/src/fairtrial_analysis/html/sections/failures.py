@@ -6,7 +6,7 @@ from fairtrial_analysis.html.markup import Element, name_of, tag
 from fairtrial_analysis.html.plots import taxonomy as plot
 from fairtrial_analysis.html.section import Section, figure, note, paragraph, section
 from fairtrial_analysis.html.tables import Column, Listed, Row, folded, lines, table
-from fairtrial_analysis.report.accounts import Lost
+from fairtrial_analysis.report.accounts import ArmFailures, Lost
 
 _LISTED = 500
 
@@ -39,8 +39,9 @@ def _taxonomy(lookup: Lookup) -> list[Element]:
     if not arms or not any(sum(category.counts) for category in categories):
         return [paragraph("No valid run failed.")]
     columns = [Column("Category", "head"), *(Column(lookup.key(arm.name), "number") for arm in arms)]
-    rows = [Row([numbers.plain(each.name), *map(str, each.counts)]) for each in categories]
-    rows.append(Row(["All", *(str(by_arm[arm.name].failures) for arm in arms)], class_="total"))
+    rows = [Row([numbers.plain(name), *(_counted(lookup, by_arm[arm.name], name) for arm in arms)]) for name in names]
+    every = (lookup.count(by_arm[arm.name].failures, arm.name) for arm in arms)
+    rows.append(Row(["All", *every], class_="total"))
     words = "Primary category, from the evaluator's evidence. " + " ".join(
         f"{arm.name}: {by_arm[arm.name].ambiguous} ambiguous." for arm in arms
     )
@@ -57,9 +58,23 @@ def _taxonomy(lookup: Lookup) -> list[Element]:
     ]
 
 
+def _counted(lookup: Lookup, found: ArmFailures, name: str) -> Element | str:
+    """How many runs of a candidate failed in this way; several lead to the list that names each one's category."""
+    counted = next((each for each in found.primary if each.name == name), None)
+    if counted is None or len(counted.runs) <= 1:
+        return lookup.count(counted.count if counted else 0, found.arm, counted.runs if counted else ())
+    return tag("a", numbers.integer(counted.count), href="#failed-runs", class_="ev")
+
+
 def _tags(lookup: Lookup) -> list[Element]:
     rows: list[Listed] = [
-        [kind, numbers.plain(each.name), lookup.key(found.arm), str(each.count), lookup.named(each.runs)]
+        [
+            kind,
+            numbers.plain(each.name),
+            lookup.key(found.arm),
+            lookup.count(each.count, found.arm, each.runs),
+            lookup.named(each.runs),
+        ]
         for found in lookup.report.failures
         for kind, listed in (("Secondary tag", found.tags), ("Cause", found.causes))
         for each in listed

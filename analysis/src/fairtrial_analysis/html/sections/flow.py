@@ -57,7 +57,8 @@ def _table(lookup: Lookup) -> Element:
             each.not_run,
         )  # fmt: skip
         name = "All" if each.arm is None else lookup.key(each.arm)
-        cells = [name, *map(numbers.integer, counts), "yes" if each.balanced else "NO"]
+        linked = (lookup.count(count, each.arm) for count in counts)
+        cells = [name, *linked, "yes" if each.balanced else "NO"]
         rows.append(Row(cells, class_="total" if each.arm is None else None))
     identity = "Scheduled + replacements = passed + failed + invalid + void + cancelled + not run."
     return table("flow-table", "Flow of runs", columns, rows, note=identity)
@@ -65,7 +66,12 @@ def _table(lookup: Lookup) -> Element:
 
 def _reasons(lookup: Lookup) -> Element | None:
     rows: list[Listed] = [
-        [lookup.key(flow.arm), numbers.plain(each.name), tag("span", str(each.count)), lookup.named(each.runs)]
+        [
+            lookup.key(flow.arm),
+            numbers.plain(each.name),
+            lookup.count(each.count, flow.arm, each.runs),
+            lookup.named(each.runs),
+        ]
         for flow in lookup.report.flow
         if flow.arm is not None
         for each in flow.invalid_by
@@ -79,9 +85,16 @@ def _reasons(lookup: Lookup) -> Element | None:
 def _planned(lookup: Lookup) -> Element | None:
     if not lookup.report.planned:
         return None
-    rows: list[Listed] = [[each.what, _number(each.planned), _number(each.achieved)] for each in lookup.report.planned]
+    rows: list[Listed] = [
+        [each.what, _number(each.planned), _achieved(each.achieved)] for each in lookup.report.planned
+    ]
     columns = [Column("What", "head"), Column("Planned", "number"), Column("Achieved", "number")]
     return table("planned", "Planned and achieved", columns, rows)
+
+
+def _achieved(number: Number) -> Element | str:
+    """A count of runs, or of blocks of them: all of them are behind it."""
+    return tag("a", _number(number), href="#runs", class_="ev") if number.value else _number(number)
 
 
 def _number(number: Number) -> str:

@@ -2,7 +2,7 @@
 
 from fairtrial_analysis.html import numbers
 from fairtrial_analysis.html.lookup import Lookup
-from fairtrial_analysis.html.markup import tag
+from fairtrial_analysis.html.markup import Element, tag
 from fairtrial_analysis.html.section import Section, paragraph, section
 from fairtrial_analysis.html.tables import Column, Listed, Row, folded, table
 
@@ -32,7 +32,10 @@ _TERMS = {
 
 def methods(lookup: Lookup) -> Section:
     """The section on methods."""
-    rows = [Row([numbers.plain(name), says], f"method-{name}") for name, says in sorted(lookup.report.methods.items())]
+    rows = [
+        Row([numbers.plain(name), _defined(says)], f"method-{name}")
+        for name, says in sorted(lookup.report.methods.items())
+    ]
     settings: list[Listed] = [[tag("code", name), str(value)] for name, value in lookup.report.conventions.items()]
     columns = [Column("Setting", "head"), Column("Value", "mid")]
     title = "Settings that another analyst might have chosen otherwise"
@@ -46,6 +49,11 @@ def methods(lookup: Lookup) -> Section:
         table("methods-table", "Definitions", [Column("Method", "head"), Column("Definition", "wide")], rows),
         folded(f"Conventions, {len(settings)} settings", table("conventions", title, columns, settings)),
     )
+
+
+def _defined(says: str) -> Element:
+    """A definition, in which what stands between backticks is code."""
+    return tag("span", *(tag("code", part) if at % 2 else part for at, part in enumerate(says.split("`"))))
 
 
 def glossary(lookup: Lookup) -> Section:

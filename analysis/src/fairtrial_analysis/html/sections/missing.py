@@ -20,8 +20,11 @@ def missing(lookup: Lookup) -> Section:
     ]  # fmt: skip
     rows: list[Listed] = [
         [
-            numbers.metric(each.field), lookup.key(each.arm), str(each.n), str(each.present), str(each.zeros),
-            str(each.missing), str(each.void), str(each.not_applicable),
+            numbers.metric(each.field), lookup.key(each.arm),
+            *(
+                lookup.count(count, each.arm)
+                for count in (each.n, each.present, each.zeros, each.missing, each.void, each.not_applicable)
+            ),
             "; ".join(f"{numbers.plain(reason.name)} {reason.count}" for reason in each.reasons),
         ]
         for each in found
@@ -44,7 +47,10 @@ def _heat(lookup: Lookup, found: list[Missing]) -> plot.HeatMap:
     arms = tuple(arm for arm in lookup.arms if any(each.arm == arm.name for each in found))
     fields = dict.fromkeys(each.field for each in found)
     return plot.HeatMap(
-        arms, tuple((field, tuple(_cell(by_cell.get((field, arm.name))) for arm in arms)) for field in fields)
+        arms,
+        tuple(
+            (numbers.metric(field), tuple(_cell(by_cell.get((field, arm.name))) for arm in arms)) for field in fields
+        ),
     )
 
 

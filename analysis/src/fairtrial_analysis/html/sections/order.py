@@ -62,15 +62,15 @@ def _part(lookup: Lookup, runs: list[Run]) -> list[Element | str]:
     valid = [run for run in runs if run.outcome in _LANES]
     return [
         f"{min(run.index for run in runs)} to {max(run.index for run in runs)}",
-        *(_passed([run for run in valid if run.arm == arm.name]) for arm in lookup.arms),
-        str(len(runs) - len(valid)),
+        *(_passed(lookup, arm.name, [run for run in valid if run.arm == arm.name]) for arm in lookup.arms),
+        tag("a", str(len(runs) - len(valid)), href="#lost", class_="ev") if len(runs) > len(valid) else "0",
         lines(name_of(model) for model in sorted({model for run in runs for model in run.models})),
         str(len({run.node for run in runs if run.node})),
     ]
 
 
-def _passed(valid: list[Run]) -> str:
-    return f"{sum(run.outcome == 'passed' for run in valid)}/{len(valid)}"
+def _passed(lookup: Lookup, arm: str, valid: list[Run]) -> Element | str:
+    return lookup.share(sum(run.outcome == "passed" for run in valid), len(valid), arm)
 
 
 def _places(lookup: Lookup, order: Order | None) -> Element | None:
@@ -128,7 +128,11 @@ def _circumstances(
         *(Column(lookup.key(arm.name), "number") for arm in lookup.arms),
     ]  # fmt: skip
     rows: list[Listed] = [
-        [_spaced(each), tag("span", value, class_="digest"), *(str(by_arm[arm.name]) for arm in lookup.arms)]
+        [
+            _spaced(each),
+            tag("span", value, class_="digest"),
+            *(lookup.count(by_arm[arm.name], arm.name) for arm in lookup.arms),
+        ]
         for each in names
         for value, by_arm in counts[each].items()
     ]

@@ -172,8 +172,8 @@ def _blocks(success: Success, ours: str, theirs: str) -> Element:
         Column(tag("span", name_of(theirs), " failed"), "number"),
     ]
     rows: list[Listed] = [
-        Row([tag("span", name_of(ours), " passed"), str(blocks.both_passed), str(blocks.only_treatment)]),
-        Row([tag("span", name_of(ours), " failed"), str(blocks.only_control), str(blocks.neither)]),
+        Row([tag("span", name_of(ours), " passed"), _blocks_of(blocks.both_passed), _blocks_of(blocks.only_treatment)]),
+        Row([tag("span", name_of(ours), " failed"), _blocks_of(blocks.only_control), _blocks_of(blocks.neither)]),
     ]
     words = (
         "A block is one repetition of one task. Runs are random, so that two runs of a block are no pair in the "
@@ -185,3 +185,7 @@ def _blocks(success: Success, ours: str, theirs: str) -> Element:
         return found
     summary = numbers.counted(len(blocks.incomplete), "incomplete block")
     return tag("div", found, folded(summary, bullets(map(name_of, blocks.incomplete))))
+
+
+def _blocks_of(count: int) -> Element | str:
+    return tag("a", numbers.integer(count), href="#runs", class_="ev") if count else "0"

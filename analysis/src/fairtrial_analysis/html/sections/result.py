@@ -97,17 +97,16 @@ def _counts(lookup: Lookup) -> Element:
             continue
         lost = flow.invalid + flow.void + flow.cancelled
         valid = flow.passed + flow.failed
-        of_arm = "#" + identifier("runs-of-arm", arm.name)
         have = {each.of.metric: each for each in telemetry if each.of.arm == arm.name}
         rows.append(
             [
                 lookup.key(arm.name),
-                str(flow.scheduled),
-                str(flow.replacements),
+                lookup.count(flow.scheduled, arm.name),
+                lookup.count(flow.replacements, arm.name),
                 tag("a", str(lost), href="#lost", class_="ev") if lost else "0",
-                str(flow.not_run),
-                tag("a", str(valid), href=of_arm, class_="ev"),
-                str(flow.passed),
+                lookup.count(flow.not_run, arm.name),
+                lookup.count(valid, arm.name),
+                lookup.count(flow.passed, arm.name),
                 _rate(lookup, rate),
                 *(_coverage(lookup, have.get(metric)) for metric in metrics),
             ]

@@ -34,7 +34,7 @@ def _bounds(lookup: Lookup, found: Sensitivity) -> Element:
     )
     columns = [Column("What", "head"), Column("Value", "number")]
     rows: list[Listed] = [
-        ["Difference observed, points", numbers.NO_VALUE if pooled is None else numbers.points(pooled)],
+        ["Difference observed, points", cells.value(lookup, lookup.report.success.pooled, numbers.points)],
         ["All lost runs against the treatment", cells.value(lookup, found.worst_case_low, numbers.points)],
         ["All lost runs for the treatment", cells.value(lookup, found.worst_case_high, numbers.points)],
         ["Runs to turn until no advantage is left", cells.value(lookup, found.tipping_point)],
@@ -50,6 +50,8 @@ def _bounds(lookup: Lookup, found: Sensitivity) -> Element:
 
 def _tipping(found: Sensitivity) -> str:
     point = found.tipping_point
+    if not point.n:
+        return "No place in the schedule is without a judgement: there is nothing to turn."
     if point.value is None:
         return numbers.plain(point.reason or "no tipping point").capitalize() + "."
     if point.value == 0:
@@ -93,18 +95,18 @@ def _stability(lookup: Lookup) -> Element:
     )
     shown = [each for each in variants if each.changed or not each.name.startswith("without_") or len(variants) <= 40]  # noqa: PLR2004
     hidden = [each for each in variants if each not in shown]
-    parts = [paragraph(says), _variants(shown, "stability-table")]
+    parts = [paragraph(says), _variants(lookup, shown, "stability-table")]
     if hidden:
         parts.append(
             folded(
                 f"{len(hidden)} readings that leave out one task and change nothing",
-                _variants(hidden, "stability-rest"),
+                _variants(lookup, hidden, "stability-rest"),
             )
         )
     return tag("div", *parts)
 
 
-def _variants(variants: list[Variant], name: str) -> Element:
+def _variants(lookup: Lookup, variants: list[Variant], name: str) -> Element:
     columns = [
         Column("Reading", "head"),
         Column("What if", "wide"),
@@ -112,11 +114,12 @@ def _variants(variants: list[Variant], name: str) -> Element:
         Column("Changes it"),
         Column("Decided by", "mid"),
     ]
+    usual = lookup.report.executive.because
     rows: list[Listed] = [
         Row(
             [
                 numbers.plain(each.name), each.says, words.verdict(each.verdict), "yes" if each.changed else "no",
-                _because(each.because),
+                _because(each.because) if each.because != usual else "the same rows",
             ],
             class_="decided" if each.changed else None,
         )
@@ -127,7 +130,7 @@ def _variants(variants: list[Variant], name: str) -> Element:
         "The verdict under other readings",
         columns,
         rows,
-        note="None of them is the verdict. Readings with a bar at their left change it.",
+        note="None of them is the verdict. Those with a bar at their left change it. The same rows: as in the verdict.",
     )
 
 

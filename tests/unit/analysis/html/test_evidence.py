@@ -1,0 +1,146 @@
+"""The report's figures and numbers: each plot is there with its table, and each number leads to the runs behind it."""
+
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from fairtrial_analysis.examples import example_report, troubled
+from fairtrial_analysis.html.numbers import NO_VALUE
+from fairtrial_analysis.html.page import render
+
+from fairtrial.testing import CANDIDATE_IMAGE
+
+# Drawing of each of the twelve plots, by the beginning of its id, and the table of its numbers.
+PLOTS = {
+    "flow of runs": ("flow-figure", "flow-table"),
+    "success difference by task and over all": ("success-forest", "success-by-task"),
+    "token ratio by task on a logarithmic axis": ("ratio-forest_", "by-task_"),
+    "paired slopes of each task": ("slope_", "values_"),
+    "empirical distribution": ("ecdf_", "values_"),
+    "pass^k": ("reliability-figure", "reliability-suite"),
+    "order of runs": ("timeline-figure", "timeline-table"),
+    "missing values": ("missing-figure", "missing-table"),
+    "failure taxonomy": ("taxonomy-figure", "taxonomy-table"),
+    "leaderboard": ("leaderboard", "leaderboard-table"),
+    "tipping point": ("tipping-figure", "bounds"),
+}
+# Tables of what no run is behind: rules, words, prices, digests.
+ELSEWHERE = {"gates", "prices", "origins", "methods-table", "conventions"}
+ABSENT = (NO_VALUE, "missing", "n/a", "void")
+
+
+class Page(HTMLParser):
+    """Figures with the ids of the drawings, tables and links in them, and tables as rows of numbers and links."""
+
+    def __init__(self, data: bytes) -> None:
+        super().__init__(convert_charrefs=True)
+        self.figures: list[tuple[list[str], list[str], list[str]]] = []  # drawings, tables, links
+        self.rows: dict[str, list[tuple[list[str], list[str]]]] = {}  # by table: texts of numbers, and links
+        self.drawn: list[str] = []
+        self._figure = self._number = False
+        self._table = ""
+        self.feed(data.decode())
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: Any) -> None:
+        found = {key: value or "" for key, value in attrs}
+        if tag == "figure":
+            self._figure = True
+            self.figures.append(([], [], []))
+        elif tag == "table":
+            self._table = found["id"]
+            self.rows[self._table] = []
+        elif tag == "tr":
+            self.rows[self._table].append(([], []))
+        elif tag == "td" and found.get("class") == "n":
+            self._number = True
+            self.rows[self._table][-1][0].append("")
+        elif tag == "a" and self.rows.get(self._table):
+            self.rows[self._table][-1][1].append(found["href"])
+        if tag == "svg" and "id" in found:
+            self.drawn.append(found["id"])
+        if self._figure and tag in ("svg", "table", "a") and (name := found.get("id") or found.get("href")):
+            self.figures[-1][("svg", "table", "a").index(tag)].append(name)
+
+    def handle_endtag(self, tag: str) -> None:
+        self._figure = self._figure and tag != "figure"
+        self._number = self._number and tag != "td"
+        if tag == "table":
+            self._table = ""
+
+    def handle_data(self, data: str) -> None:
+        if self._number:
+            self.rows[self._table][-1][0][-1] += data
+
+
+@pytest.fixture(scope="module")
+def page() -> Page:
+    return Page(render(example_report(story=troubled)))
+
+
+@pytest.fixture(scope="module")
+def ranked() -> Page:
+    """Three candidates, so that there is a leaderboard."""
+    candidates = [
+        {"name": name, "role": role, "version": "1.0", "image": CANDIDATE_IMAGE, "argv": ["/bin/agent", "{prompt}"]}
+        for name, role in (("plain", "control"), ("framework", "treatment"), ("other", "control"))
+    ]
+    return Page(render(example_report(tasks=3, candidates=candidates)))
+
+
+@pytest.mark.parametrize("plot", PLOTS)
+def test_each_plot_stands_above_the_table_of_its_numbers(plot: str, page: Page, ranked: Page):
+    drawing, table = PLOTS[plot]
+    shown = ranked if plot == "leaderboard" else page
+
+    holds = [figure for figure in shown.figures if any(name.startswith(drawing) for name in figure[0])]
+
+    assert holds, shown.drawn
+    for _, tables, links in holds:
+        assert [name for name in (*tables, *(link.removeprefix("#") for link in links)) if name.startswith(table)]
+
+
+def test_no_figure_is_without_its_numbers(page: Page, ranked: Page):
+    for shown in (page, ranked):
+        for drawings, tables, links in shown.figures:
+            assert drawings
+            assert tables or {link.removeprefix("#") for link in links} & set(shown.rows), drawings
+
+
+def test_the_verdict_has_a_table_and_so_has_its_stability(page: Page):
+    assert len(page.rows["verdict-table"]) > 10
+    assert len(page.rows["stability-table"]) == 19
+
+
+def test_every_number_leads_to_the_runs_behind_it(page: Page, ranked: Page):
+    for shown in (page, ranked):
+        lost = [
+            (table, values)
+            for table, rows in shown.rows.items()
+            if table not in ELSEWHERE
+            for values, links in rows
+            if any(re.search("[1-9]", value) and not value.startswith(ABSENT) for value in values)
+            and not any(link.startswith(("#run", "#lost", "#failed-runs", "../../data/runs/")) for link in links)
+        ]
+
+        assert lost == []
+
+
+@pytest.mark.parametrize(
+    "table",
+    ["flow-table", "result-counts", "taxonomy-table", "timeline-table", "covariates", "success-blocks", "planned"],
+)
+def test_every_count_of_runs_is_a_link_of_its_own(table: str, page: Page):
+    for values, links in page.rows[table]:
+        counts = [
+            value
+            for value in values
+            if re.fullmatch(r"[1-9]\d*(/\d+)?", value.replace("\N{NARROW NO-BREAK SPACE}", ""))
+        ]
+        planned, machines = (
+            (1 if table == "planned" and counts else 0),
+            (1 if table == "timeline-table" and counts else 0),
+        )
+
+        assert len(links) >= len(counts) - planned - machines, (values, links)
