@@ -104,6 +104,8 @@ def _composition(spec: BenchmarkCohortSpec, rest: Sequence[Difference]) -> Itera
                 "spec.tasks" if one.aspect == "fixture" else "spec.candidates",
                 f"a composition holds its inner runtime fixed, but candidates differ in {one}; make it equal.",
             )
+    if spec.treatment is None:
+        yield Problem("spec.treatment", "a composition asks what its treatment adds; say what the treatment is.")
     roles = {candidate.role for candidate in spec.candidates}
     if not {"treatment", "control"} <= roles:
         yield Problem(

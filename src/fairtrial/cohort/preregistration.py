@@ -17,7 +17,7 @@ from fairtrial.api.resource_class import ResourceClass
 from fairtrial.api.run import ResolvedProvider, ResolvedResourceClass, ResolvedTask
 from fairtrial.api.task import BenchmarkTask
 from fairtrial.cohort.acceptance import Problem
-from fairtrial.cohort.differences import fixture_of, provider_of
+from fairtrial.cohort.differences import provider_of
 from fairtrial.cohort.runs import candidate_json
 from fairtrial.cohort.schedule import Entry, Schedule, make_schedule, schedule_of
 from fairtrial.errors import InvalidInput
@@ -76,55 +76,6 @@ def task_names(cohort: BenchmarkCohort) -> list[str]:
 def provider_names(cohort: BenchmarkCohort) -> list[str]:
     """Names of all ModelProviders that the cohort's runs need."""
     return sorted({provider_of(cohort.spec, candidate) for candidate in cohort.spec.candidates} - {""})
-
-
-def problems_of(cohort: BenchmarkCohort, found: Found) -> list[Problem]:
-    """What of the named objects is missing or other than the cohort says."""
-    spec, made = cohort.spec, list[Problem]()
-    for index, task in enumerate(spec.tasks):
-        for candidate in ("", *(variant.candidate for variant in task.variants)):
-            made += _task_problems(f"spec.tasks[{index}]", fixture_of(task, candidate), found.tasks)
-    if found.resource_class is None:
-        name = spec.execution.resource_class_name
-        made.append(Problem("spec.execution.resourceClassName", f"there is no ResourceClass {name!r}; create it."))
-    for name in provider_names(cohort):
-        if found.providers.get(name) is None:
-            made.append(Problem("spec.execution.network", f"there is no ModelProvider {name!r} here; create it."))
-    return [*made, *_amendment_problems(spec.amends, found.amended)]
-
-
-def _amendment_problems(amends: Amends | None, found: BenchmarkCohort | None) -> list[Problem]:
-    """What is amended was sealed, and is the one that is meant: names are given again."""
-    if amends is None:
-        return []
-    said, has = amends.preregistration_sha256, found.status.preregistration_sha256 if found else None
-    if found is None and said is None:
-        why = (
-            f"there is no cohort {amends.name!r} here; mend the name, or state its preregistrationSha256 if it is gone."
-        )
-        return [Problem("spec.amends", why)]
-    if found is not None and has is None:
-        why = f"cohort {amends.name!r} is not sealed, so there is nothing to amend; edit that one."
-        return [Problem("spec.amends", why)]
-    if found is not None and said not in (None, has):
-        why = f"is {said}, but cohort {amends.name!r} was sealed as {has}; name the one that is meant."
-        return [Problem("spec.amends.preregistrationSha256", why)]
-    return []
-
-
-def _task_problems(
-    field: str, wanted: tuple[str, str, str], tasks: Mapping[str, BenchmarkTask | None]
-) -> list[Problem]:
-    name, *digests = wanted
-    task = tasks.get(name)
-    if task is None:
-        return [Problem(f"{field}.name", f"there is no BenchmarkTask {name!r} here; push it: fairtrial task push.")]
-    archives = {"publicSha256": task.spec.public_archive.sha256, "sealedSha256": task.spec.sealed_archive.sha256}
-    return [
-        Problem(f"{field}.{key}", f"is {asked}, but task {name!r} has {has}; name the digest of what is meant.")
-        for (key, has), asked in zip(archives.items(), digests, strict=True)
-        if has != asked
-    ]
 
 
 def document(cohort: BenchmarkCohort, found: Found) -> JsonObject:

@@ -11,15 +11,13 @@ from fairtrial.api import BenchmarkCohort, ModelProvider, parse
 from fairtrial.cohort.preregistration import (
     Found,
     document,
-    problems_of,
-    provider_names,
     resolved_in,
     schedule_in,
     spec_sha256,
-    task_names,
     to_bytes,
     verify,
 )
+from fairtrial.cohort.resolution import problems_of
 from fairtrial.cohort.schedule import schedule_of
 from fairtrial.errors import InvalidInput
 from fairtrial.testing import COHORT_UID, EVALUATOR_IMAGE, confirmatory, make_cohort, make_resource_class, make_task
@@ -154,42 +152,6 @@ def test_other_bytes_of_the_same_document_are_not_what_was_sealed():
     assert [str(problem) for problem in verify(data)] == ["preregistration: is not in its canonical form."]
 
 
-# --- what it rests on -------------------------------------------------------------------------------------------------
-def test_objects_are_there_and_are_what_was_meant():
-    cohort = make_cohort()
-    assert problems_of(cohort, found(cohort)) == []
-    nothing = Found({}, None, {})
-    assert [problem.field for problem in problems_of(cohort, nothing)] == [
-        "spec.tasks[0].name",
-        "spec.tasks[1].name",
-        "spec.execution.resourceClassName",
-    ]
-
-
-def test_a_changed_archive_is_named_with_both_digests():
-    cohort = make_cohort()
-    other = make_task("task-1", publicArchive={"sha256": "7" * 64, "size": 1})
-    (problem,) = problems_of(cohort, Found(found(cohort).tasks | {"task-1": other}, make_resource_class(), {}))  # type: ignore[operator]
-    assert problem.field == "spec.tasks[0].publicSha256"
-    assert "a" * 64 in problem.message
-    assert "7" * 64 in problem.message
-
-
-def test_providers_and_variants_belong_to_what_must_be_there():
-    variant = {"candidate": "twice", "name": "task-1-v2", "publicSha256": "1" * 64, "sealedSha256": "2" * 64}
-    raw = make_cohort().as_json()["spec"]
-    raw["tasks"][0]["variants"] = [variant]
-    raw["candidates"][1]["modelProviderRef"] = {"name": "own"}
-    cohort = make_cohort(**raw)
-    assert task_names(cohort) == ["task-1", "task-1-v2", "task-2"]
-    assert provider_names(cohort) == ["own"]
-    fields = [problem.field for problem in problems_of(cohort, found(cohort))]
-    assert fields == ["spec.tasks[0].name", "spec.execution.network"]
-    made = document(cohort, Found(found(cohort).tasks, make_resource_class(), {"own": provider("own")}))
-    assert made["resolved"]["providers"]["own"]["model"]["id"] == "model-1"
-    assert made["candidates"][1]["modelProvider"] == "own"
-
-
 # --- objects after the seal -------------------------------------------------------------------------------------------
 def anew(**spec: Any) -> Any:
     """The first task as somebody deleted it and made it again."""
@@ -234,26 +196,6 @@ def test_a_preregistration_without_what_was_resolved_is_refused():
 # --- amendments -------------------------------------------------------------------------------------------------------
 OLD = {"name": "old", "reason": "A typo in the question."}
 SEALED_AS = {"preregistrationSha256": "5" * 64}
-
-
-@pytest.mark.parametrize(
-    ("amends", "there", "field", "says"),
-    [
-        (OLD, None, "spec.amends", "there is no cohort 'old' here"),
-        (OLD, make_cohort("old"), "spec.amends", "is not sealed, so there is nothing to amend"),
-        (
-            OLD | {"preregistrationSha256": "6" * 64},
-            make_cohort("old", status=SEALED_AS),
-            "spec.amends.preregistrationSha256",
-            f"was sealed as {'5' * 64}",
-        ),
-    ],
-)
-def test_an_amendment_names_a_cohort_that_was_sealed(amends: Any, there: Any, field: str, says: str):
-    cohort = make_cohort("new", amends=amends)
-    (problem,) = problems_of(cohort, replace(found(cohort), amended=there))
-    assert problem.field == field
-    assert says in problem.message
 
 
 @pytest.mark.parametrize(

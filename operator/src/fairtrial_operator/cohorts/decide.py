@@ -15,7 +15,7 @@ from datetime import datetime, timedelta
 from fairtrial import names
 from fairtrial.api import BenchmarkCohort, CohortCounts, Reason, is_true
 from fairtrial.api.conditions import ACCEPTED, CAPACITY_AVAILABLE, COMPLETE, SEALED
-from fairtrial.cohort import acceptance, preregistration
+from fairtrial.cohort import acceptance, preregistration, resolution
 from fairtrial.cohort.acceptance import Problem
 from fairtrial.cohort.schedule import schedule_of
 from fairtrial_operator.accept import PSS_LABEL
@@ -40,7 +40,7 @@ _REASONS = {
     "sealedSha256": Reason.DIGEST_MISMATCH,
     "preregistrationSha256": Reason.DIGEST_MISMATCH,
     "resourceClassName": Reason.RESOURCE_CLASS_NOT_FOUND,
-    "network": Reason.MODEL_PROVIDER_NOT_FOUND,
+    "modelProviderRef": Reason.MODEL_PROVIDER_NOT_FOUND,
 }
 
 
@@ -114,7 +114,7 @@ def _problems(cohort: BenchmarkCohort, seen: CohortSeen) -> tuple[str, str] | No
     if own:
         return Reason.NOT_ACCEPTABLE, _listed(own)
     assert seen.found is not None
-    missing = preregistration.problems_of(cohort, seen.found)
+    missing = resolution.problems_of(cohort, seen.found)
     if not missing:
         # Sealed, neither could be changed any more.
         return image_refused(cohort, seen) or version_refused(cohort, seen)
