@@ -15,7 +15,6 @@ from typing import Any
 
 from local_cluster import build_environment, cache, cluster, layout, leftovers, network, node
 
-CGROUP = "fairtrial-aside"
 POD: dict[str, Any] = {
     "apiVersion": "v1",
     "kind": "Pod",
@@ -56,7 +55,7 @@ def left() -> dict[str, Any]:
         "processes": sorted(command for pid in Path("/proc").iterdir() if (command := command_of(pid))),
         "links": sorted(path.name for path in Path("/sys/class/net").iterdir()),
         "rules": sorted(rules()),
-        "cgroups": sorted(str(path) for root in node.cgroup_hierarchies() for path in root.glob(f"{CGROUP}*")),
+        "cgroups": sorted(str(path) for root in node.cgroup_hierarchies() for path in root.glob(layout.CGROUP)),
         "sysctls": {name: value(name) for name in (*network.SYSCTLS, *network.TOUCHED_BY_COMPONENTS)},
         "files": sorted(str(path) for folder in FIXED for path in Path(folder).rglob("*") if path.is_file()),
         "state": sorted(path.name for path in layout.state().glob("*")) if layout.state().exists() else [],
@@ -91,7 +90,7 @@ def run(*command: str) -> None:
 
 def command(name: str, *until: str) -> int:
     """`python -m local_cluster NAME`; killed, as nobody can catch, once a component of the name `until` was noted."""
-    program = f"from local_cluster import layout; layout.CGROUP = {CGROUP!r}; "
+    program = f"from local_cluster import layout; layout.CGROUP = {layout.CGROUP!r}; "
     program += f"import sys; from local_cluster.__main__ import main; sys.exit(main([{name!r}]))"
     started = subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.DEVNULL, stdout=sys.stderr)
     noted = layout.state() / "pids" / f"{until[0]}.json" if until else None
@@ -127,7 +126,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {"left": left, "command": command, "po
 
 if __name__ == "__main__":
     os.environ["FAIRTRIAL_CACHE"] = sys.argv[1]
-    layout.CGROUP = CGROUP
+    layout.CGROUP = f"fairtrial-{cache.root().name}"
     part()
     for line in sys.stdin:
         name, *arguments = line.split()
