@@ -6,14 +6,20 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
 
-from fairtrial.cli.kubectl import Kubectl
+from fairtrial.cli.kubectl import Kubectl, KubectlFailed
 from fairtrial.cli.output import plain
 
 POLL_SECONDS = 1.0
+FOR_GOOD = (
+    "(NotFound)",
+    "(Forbidden)",
+    "(Unauthorized)",
+    "(BadRequest)",
+)  # of the API server's answers, as kubectl says
 COLOURS = {"passed": "green", "failed": "red", "invalid": "yellow", "void": "magenta", "cancelled": "blue"}
 
 
@@ -44,26 +50,66 @@ class Look:
 
     objects: list[dict[str, Any]]
     lines: dict[str, str]
-    table: Callable[[list[dict[str, Any]], datetime], Table]
+    table: Callable[[list[dict[str, Any]], datetime], RenderableType]
     done: bool
 
 
 def follow(look: Callable[[], Look], timeout_seconds: float) -> list[dict[str, Any]]:
-    """Look again and again until all is done: a live table on a terminal, elsewhere a line for each change."""
-    console = Console()
+    """Look again and again until all is done: a live table on a terminal, elsewhere a line for each change.
+
+    A cluster that answered once may be away for a while: that is shown, and asked again.
+    """
     deadline = time.monotonic() + timeout_seconds
-    shown: dict[str, str] = {}
-    with Live(console=console, refresh_per_second=4, transient=True) as live:
+    screen, answered = Screen(), False
+    with screen.live:
         while True:
-            seen = look()
-            if console.is_terminal and seen.objects:
-                live.update(seen.table(seen.objects, datetime.now(UTC)))
+            try:
+                seen = look()
+                screen.show(seen)
+            except KubectlFailed as error:
+                if not answered or time.monotonic() > deadline or any(one in str(error) for one in FOR_GOOD):
+                    raise
+                screen.no_answer(error)
             else:
-                for name, state in seen.lines.items():
-                    _print_once(console, shown, name, state)
-            if seen.done or time.monotonic() > deadline:
-                return list(seen.objects)
+                answered = True
+                if seen.done or time.monotonic() > deadline:
+                    return list(seen.objects)
             time.sleep(POLL_SECONDS)
+
+
+class Screen:
+    """Where what was seen is shown: a live table on a terminal, elsewhere lines, each once."""
+
+    def __init__(self) -> None:
+        self._console = Console()
+        self.live = Live(console=self._console, refresh_per_second=4, transient=True)
+        self._shown: dict[str, str] = {}
+        self._drawn: RenderableType = ""
+        self._away = False
+
+    def show(self, seen: Look) -> None:
+        """Show what was seen."""
+        if self._console.is_terminal and seen.objects:
+            self._drawn = seen.table(seen.objects, datetime.now(UTC))
+            self.live.update(self._drawn)
+        else:
+            for name, state in seen.lines.items():
+                if self._shown.get(name) != state:
+                    self._shown[name] = state
+                    self._print(f"{name}: {state}" if name else state)
+        self._away = False
+
+    def no_answer(self, error: KubectlFailed) -> None:
+        """Say that the cluster does not answer, once for each time, under what was seen last."""
+        told = f"no answer, trying again: {error}"
+        if self._console.is_terminal:
+            self.live.update(Group(self._drawn, plain(told)))
+        elif not self._away:
+            self._print(told)
+        self._away = True
+
+    def _print(self, text: str) -> None:
+        self._console.print(plain(f"  {text}"), soft_wrap=True)
 
 
 def is_recorded(run: dict[str, Any]) -> bool:
@@ -100,9 +146,3 @@ def table(runs: list[dict[str, Any]], now: datetime) -> Table:
         )
         result.add_row(*(plain(cell) for cell in cells), style=colour)
     return result
-
-
-def _print_once(console: Console, shown: dict[str, str], name: str, state: str) -> None:
-    if shown.get(name) != state:
-        shown[name] = state
-        console.print(plain(f"  {name}: {state}" if name else f"  {state}"), soft_wrap=True)

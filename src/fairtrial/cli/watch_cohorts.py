@@ -9,15 +9,19 @@ from rich.table import Table
 
 from fairtrial import names
 from fairtrial.api import Reason
-from fairtrial.api.conditions import ANALYSED, CAPACITY_AVAILABLE, COMPLETE
+from fairtrial.api.conditions import ACCEPTED, ANALYSED, CAPACITY_AVAILABLE, COMPLETE, SEALED
 from fairtrial.cli import watch
 from fairtrial.cli.kubectl import Kubectl
 from fairtrial.cli.output import plain
 
 KIND = "benchmarkcohorts.fairtrial.dev"
 RUNS_SHOWN = 20
+TOLD_MAX = 160  # characters of a message in the table
 _PLACES = ("passed", "failed", "invalid", "void", "cancelled", "running", "waiting", "pending")
 _FINAL = ("Complete", "Cancelled")
+# Conditions that keep a cohort from going on while they are false, in the order of its life; and reasons that do not.
+_HOLDING = (ACCEPTED, SEALED, COMPLETE, CAPACITY_AVAILABLE, ANALYSED)
+_GOING_ON = (Reason.RUNNING, Reason.CANCELLED)
 # Why an analysis will not come by itself any more; other reasons are passing.
 GIVEN_UP = (Reason.ANALYSIS_FAILED, Reason.DEADLINE, Reason.ANALYSIS_IMAGE_NOT_ALLOWED, Reason.ANALYSIS_NOT_CONFIGURED)
 
@@ -54,22 +58,32 @@ def is_over(cohort: dict[str, Any]) -> bool:
 
 
 def line(cohort: dict[str, Any]) -> str:
-    """One line: phase, progress, counts that are not zero, what holds it, time left, verdict, and what to know."""
+    """One line: phase, progress, counts that are not zero, time left, what holds it, verdict, and what to know."""
     status = cohort.get("status", {})
     parts = [status.get("phase", "Draft"), status.get("progress", "")]
     parts += [f"{place} {count}" for place in _PLACES if (count := status.get("counts", {}).get(place))]
     if status.get("eta") and status.get("phase") not in _FINAL:
         parts.append(f"about {status['eta']} left")
-    # The reason alone: its message counts, and would be another line every second.
-    parts += [held(cohort).get("reason", ""), verdict(cohort), status.get("message", "")]
+    holds = held(cohort)
+    # Of what runs wait for the reason alone: its message counts, and would be another line every second.
+    told = status.get("message", "") if holds.get("type") == CAPACITY_AVAILABLE else message(cohort)
+    parts += [holds.get("reason", ""), verdict(cohort), told]
     return " · ".join(part for part in parts if part)
 
 
 def held(cohort: dict[str, Any]) -> dict[str, Any]:
-    """The condition that says why runs wait; {} where none does."""
-    found = {one["type"]: one for one in cohort.get("status", {}).get("conditions", [])}
-    capacity: dict[str, Any] = found.get(CAPACITY_AVAILABLE, {})
-    return capacity if capacity.get("status") == "False" else {}
+    """The condition that says why it does not go on; {} where none does."""
+    found: dict[str, dict[str, Any]] = {one["type"]: one for one in cohort.get("status", {}).get("conditions", [])}
+    false = (one for kind in _HOLDING if (one := found.get(kind, {})).get("status") == "False")
+    return next((one for one in false if one.get("reason") not in _GOING_ON), {})
+
+
+def message(cohort: dict[str, Any]) -> str:
+    """What to know or to do next, for people; empty where there is nothing."""
+    status = cohort.get("status", {})
+    differ = status.get("blocksNotComparable", 0)
+    blocks = f"{differ} blocks are not comparable: see condition Comparable" if differ else ""
+    return str(status.get("message") or held(cohort).get("message") or blocks)
 
 
 def verdict(cohort: dict[str, Any]) -> str:
@@ -107,8 +121,7 @@ def table(cohorts: list[dict[str, Any]]) -> Table:
             status.get("progress", ""),
         )
         more = [str(counts.get(place, 0)) for place in ("passed", "failed", "invalid", "void")]
-        told = status.get("message") or held(cohort).get("message", "")
-        more += [status.get("eta", ""), verdict(cohort), told[:80]]
+        more += [status.get("eta", ""), verdict(cohort), message(cohort)[:TOLD_MAX]]
         bar = ProgressBar(total=max(total, 1), completed=ended, width=20)
         result.add_row(*map(plain, cells), bar, *map(plain, more))
     return result

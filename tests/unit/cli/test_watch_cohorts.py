@@ -17,6 +17,7 @@ import pytest
 from rich.console import Console
 
 from fairtrial.cli import watch, watch_cohorts
+from fairtrial.cli.kubectl import KubectlFailed
 
 COMPLETE = {"type": "Complete", "status": "True", "reason": "AllAccountedFor"}
 CANCELLED = COMPLETE | {"reason": "Cancelled"}
@@ -36,9 +37,9 @@ def cohort(name: str = "paired", *conditions: dict[str, str], **status: Any) -> 
 
 
 class Answers:
-    """A cluster that gives one cohort after another, the last for ever."""
+    """A cluster that gives one cohort after another, the last for ever; or fails instead."""
 
-    def __init__(self, *cohorts: dict[str, Any]) -> None:
+    def __init__(self, *cohorts: dict[str, Any] | KubectlFailed) -> None:
         self.cohorts = list(cohorts)
         self.asked: list[tuple[str, ...]] = []
 
@@ -46,7 +47,10 @@ class Answers:
         self.asked.append(arguments)
         if arguments[0] != watch_cohorts.KIND:
             return {"items": []}
-        return self.cohorts.pop(0) if len(self.cohorts) > 1 else self.cohorts[0]
+        found = self.cohorts.pop(0) if len(self.cohorts) > 1 else self.cohorts[0]
+        if isinstance(found, KubectlFailed):
+            raise found
+        return found
 
 
 def test_each_change_is_a_line_and_it_ends_with_the_cohort(monkeypatch, capsys):
@@ -127,6 +131,68 @@ def test_what_holds_a_cohort_is_told():
     assert watch_cohorts.line(cohort("paired", waits | {"status": "True"}, phase="Running")) == "Running"
 
 
+@pytest.mark.parametrize(
+    ("kind", "reason", "told"),
+    [
+        ("Accepted", "TaskNotFound", True),
+        ("Sealed", "NotAsked", True),
+        ("Sealed", "StoreUnavailable", True),
+        ("Complete", "LedgerBroken", True),
+        ("Complete", "Running", False),
+        ("Analysed", "AnalysisFailed", True),
+        ("Accepted", "Cancelled", False),
+        ("Comparable", "BlocksDiffer", False),  # told by its count, and nothing waits for it
+    ],
+)
+def test_whatever_keeps_it_from_going_on_is_told_with_its_message(kind: str, reason: str, told: bool):
+    made = cohort("paired", {"type": kind, "status": "False", "reason": reason, "message": "Do this."}, phase="Draft")
+    shown = Console(file=io.StringIO(), width=200)
+
+    shown.print(watch_cohorts.table([made]))
+
+    assert watch_cohorts.line(made) == (f"Draft · {reason} · Do this." if told else "Draft")
+    assert ("Do this." in shown.file.getvalue()) == told  # type: ignore[attr-defined]
+
+
+def test_what_comes_first_in_its_life_holds_it():
+    last, first = ({"type": kind, "status": "False", "reason": "R", "message": kind} for kind in ("Sealed", "Accepted"))
+    assert watch_cohorts.message(cohort("paired", last, first)) == "Accepted"
+
+
+def test_blocks_that_can_not_be_compared_are_told():
+    assert watch_cohorts.line(cohort(phase="Complete", blocksNotComparable=2)) == (
+        "Complete · 2 blocks are not comparable: see condition Comparable"
+    )
+
+
+def test_a_cluster_that_is_away_for_a_while_ends_no_watch(monkeypatch, capsys):
+    monkeypatch.setattr(watch, "POLL_SECONDS", 0)
+    away, over = KubectlFailed("Unable to connect to the server: EOF"), cohort("paired", COMPLETE, phase="Complete")
+
+    watch_cohorts.run(Answers(cohort(), away, away, cohort(), away, over), ["paired"])  # type: ignore[arg-type]
+
+    assert [line.strip() for line in capsys.readouterr().out.splitlines()] == [
+        "paired: Draft",
+        "no answer, trying again: Unable to connect to the server: EOF",
+        "no answer, trying again: Unable to connect to the server: EOF",
+        "paired: Complete",
+    ]
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        [KubectlFailed("Unable to connect to the server: EOF")],  # nobody knows that it ever was there
+        [cohort(), KubectlFailed('Error from server (NotFound): … "paired" not found')],
+        [cohort(), KubectlFailed("Error from server (Forbidden): …")],
+    ],
+)
+def test_what_time_does_not_mend_ends_it(monkeypatch, answers):
+    monkeypatch.setattr(watch, "POLL_SECONDS", 0)
+    with pytest.raises(KubectlFailed):
+        watch_cohorts.run(Answers(*answers, cohort("paired", COMPLETE)), ["paired"])  # type: ignore[arg-type]
+
+
 def test_only_runs_under_way_are_asked_for_by_the_cohorts_names():
     answers = Answers(cohort())
 
@@ -140,7 +206,7 @@ def test_a_terminal_gets_a_live_table_that_stays_when_all_is_over(tmp_path):
     running = cohort(phase="Running", progress="37/101", eta="25m", counts=COUNTS)
     over = cohort("paired", COMPLETE, phase="Complete", progress="101/101", counts={"scheduled": 101, "passed": 101})
     answers = tmp_path / "answers.json"
-    answers.write_text(json.dumps([running, over]))
+    answers.write_text(json.dumps([running, None, over]))
     program = tmp_path / "kubectl"
     program.write_text(
         f"#!{sys.executable} -I\n"
@@ -148,8 +214,9 @@ def test_a_terminal_gets_a_live_table_that_stays_when_all_is_over(tmp_path):
         f"file = pathlib.Path({str(answers)!r})\n"
         "answers = json.loads(file.read_text())\n"
         "of_a_cohort = any('benchmarkcohorts' in one for one in sys.argv)\n"
-        "print(json.dumps(answers[0] if of_a_cohort else {'items': []}))\n"
         "if of_a_cohort: file.write_text(json.dumps(answers[1:] or answers))\n"
+        "if of_a_cohort and answers[0] is None: sys.exit('Unable to connect to the server: EOF')\n"
+        "print(json.dumps(answers[0] if of_a_cohort else {'items': []}))\n"
     )
     program.chmod(0o755)
 
@@ -159,6 +226,7 @@ def test_a_terminal_gets_a_live_table_that_stays_when_all_is_over(tmp_path):
     live, _, last = shown.rpartition("\x1b[2K")  # what was drawn while it ran was taken away again
     assert "37/101" in live
     assert "25m" in live
+    assert "no answer, trying again: kubectl get: Unable to connect to the server: EOF" in live
     assert "101/101" in last
     assert "━" in last
     assert "paired: " not in shown, "the lines of a pipe"
