@@ -68,6 +68,7 @@ class Ledger:
     )  # sealed, capabilities, endorsement, cancelled, complete, release
     corrections: list[Entry] = field(default_factory=list)
     page_ends: list[int] = field(default_factory=list)  # the ledger's size after each page
+    begun: int = 0  # tickets of runs that take no other's place: counted as they come, not anew for each
 
     @property
     def size(self) -> int:
@@ -176,9 +177,17 @@ def _place(made: Ledger, entry: Entry, plan: Plan | None, findings: Findings) ->
         }[entry.kind]
         if run in of_kind:
             findings.add("LEDGER_INVALID", entry.path, f"Entry {entry.number}: is the second {entry.kind} of {run}.")
+        elif entry.kind == "ticket":
+            made.begun += run not in made.granted
         of_kind.setdefault(run, entry)
         if entry.kind == "replacement" and entry["by"]:
-            made.granted.setdefault(str(entry["by"]), entry)
+            _grant(made, str(entry["by"]), entry)
+
+
+def _grant(made: Ledger, run: str, entry: Entry) -> None:
+    """That a run takes another's place; one that was admitted before it was granted is no longer a scheduled one."""
+    made.begun -= run not in made.granted and run in made.tickets
+    made.granted.setdefault(run, entry)
 
 
 def _impossible(made: Ledger, entry: Entry, run: str, plan: Plan | None) -> Iterator[str]:
@@ -190,10 +199,9 @@ def _impossible(made: Ledger, entry: Entry, run: str, plan: Plan | None) -> Iter
         yield f"a {entry.kind} before the cohort was complete."
     if entry.kind == "ticket" and "cancelled" in made.once:
         yield "a run is admitted after the cohort was cancelled."
-    if entry.kind == "ticket" and run not in made.granted and plan:
-        scheduled = sum(one not in made.granted for one in made.tickets)
-        if scheduled < len(plan.slots) and plan.slots[scheduled].run != run and run in plan.by_run:
-            yield f"{plan.slots[scheduled].run} is the next of the schedule, not {run}."
+    due = plan.slots[made.begun].run if plan and made.begun < len(plan.slots) else run
+    if entry.kind == "ticket" and run not in made.granted and due != run and plan and run in plan.by_run:
+        yield f"{due} is the next of the schedule, not {run}."
     if entry.kind in ("record", "lost") and run not in made.tickets:
         yield f"the end of {run}, which was not admitted before."
     if entry.kind == "record" and run in made.lost:

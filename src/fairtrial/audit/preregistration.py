@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from fairtrial.attest import canonical
@@ -51,7 +52,7 @@ class Plan:
     reasons: tuple[str, ...]  # of invalid runs that may be replaced
     max_per_cell: int
 
-    @property
+    @cached_property
     def by_run(self) -> Mapping[str, Slot]:
         """The slots by the names of their scheduled runs."""
         return {slot.run: slot for slot in self.slots}

@@ -13,10 +13,14 @@ from fairtrial_analysis.stats.location.order_statistic import median_interval
 from fairtrial import documents
 from fairtrial.audit.findings import Findings
 from fairtrial.audit.folder import Folder
+from fairtrial.audit.ledger import Entry, Ledger, _place
 from fairtrial.audit.numbers import sample, success
 from fairtrial.audit.numbers.expect import Ends, Num, exactly, five, mean, problems, spread
 from fairtrial.audit.numbers.intervals import LEVEL, order_statistics
 from fairtrial.audit.numbers.rows import Row
+from fairtrial.audit.preregistration import Plan, Slot
+
+AT, PAGE = "2026-01-01T00:00:00Z", "data/ledger/00000001.json"
 
 
 class Walked(dict[str, int]):
@@ -101,3 +105,46 @@ def test_a_fraction_that_is_too_long_to_be_told_exactly_is_held_against_its_roun
     assert "coverage" not in {key for key, held in interval.items() if held is not None}
     kept = {key: held for key, held in interval.items() if held is not None}
     assert list(problems(kept, Ends("median_order_statistics", *order_statistics(values)), "")) == []
+
+
+def entries(runs: int, *, shuffled: bool) -> list[Entry]:
+    """Tickets of so many runs, in the order of the schedule or the other way round."""
+    numbers = range(runs, 0, -1) if shuffled else range(1, runs + 1)
+    return [Entry("ticket", 2 + n, AT, PAGE, {"run": f"run-{number:05}"}) for n, number in enumerate(numbers)]
+
+
+@pytest.mark.parametrize("shuffled", [False, True], ids=["in order", "in no order"])
+def test_tickets_are_not_counted_anew_for_each_ticket(shuffled: bool):
+    names = [f"run-{number:05}" for number in range(1, 201)]
+    slots = tuple(Slot(n, name, "", "", "", 1, "", "", "", "", "", "") for n, name in enumerate(names, start=1))
+    plan = Plan({}, "", "", "", "", slots, (), 0)
+    ledger, findings = Ledger(tickets=Walked()), Findings()  # type: ignore[arg-type]
+    ledger.once["sealed"] = Entry("sealed", 1, AT, PAGE, {})
+
+    for entry in entries(200, shuffled=shuffled):
+        _place(ledger, entry, plan, findings)
+
+    assert ledger.begun == 200
+    assert isinstance(ledger.tickets, Walked)
+    assert ledger.tickets.times == 0
+    assert plan.by_run is plan.by_run
+    assert findings.codes == ({"LEDGER_ORDER"} if shuffled else set())
+
+
+def test_a_run_that_takes_anothers_place_is_no_scheduled_one_whenever_that_is_granted():
+    slots = tuple(Slot(n, f"run-{n}", "", "", "", 1, "", "", "", "", "", "") for n in (1, 2))
+    ledger, plan, findings = Ledger(), Plan({}, "", "", "", "", slots, (), 0), Findings()
+    ledger.once["sealed"] = Entry("sealed", 1, AT, PAGE, {})
+    ledger.records["run-1"] = Entry("record", 3, AT, PAGE, {"outcome": "invalid"})
+    told: list[tuple[str, dict[str, str]]] = [
+        ("ticket", {"run": "run-1"}),
+        ("ticket", {"run": "run-1-r1"}),
+        ("replacement", {"run": "run-1", "by": "run-1-r1"}),
+        ("ticket", {"run": "run-2"}),
+    ]
+
+    for number, (kind, said) in enumerate(told, start=2):
+        _place(ledger, Entry(kind, number, AT, PAGE, said), plan, findings)
+
+    assert ledger.begun == 2
+    assert findings.codes == set()
