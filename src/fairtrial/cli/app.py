@@ -308,6 +308,8 @@ def plan(
     from fairtrial.cli.plan import run
     from fairtrial.cli.power import Power
 
+    if not power and (repetitions or truths is not None):
+        raise typer.BadParameter("--repetitions and --truths need --power; what is planned, the file says.")
     raise typer.Exit(run(file, as_json=as_json, power=Power(repetitions or [], replicates, truths) if power else None))
 
 

@@ -73,6 +73,13 @@ def test_each_problem_is_a_line_with_its_field_and_no_schedule_is_printed(tmp_pa
     ]
 
 
+@pytest.mark.parametrize("option", [["--repetitions", "10"], ["--truths", "truths.yaml"]])
+def test_what_only_a_simulation_uses_is_not_passed_over_in_silence(tmp_path: Path, option: list[str]):
+    done = runner.invoke(app, ["plan", str(written(tmp_path)), *option])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "need --power" in done.stderr
+
+
 BAD: dict[str, tuple[Any, str]] = {
     "no integer": ({"schedule": {"seed": "seven"}}, "spec.schedule.seed"),
     "misspelt": ({"repetition": 3}, "spec.repetition: there is no such field"),
