@@ -201,3 +201,21 @@ async def test_a_list_of_thousands_is_never_in_memory_whole(api: ScriptedApi) ->
     await run_until(informer, api, 1)
 
     assert lists[0]["spec"] == {}
+
+
+async def test_a_bookmark_is_a_word_of_the_server(api: ScriptedApi, informer: Informer) -> None:
+    async def watch(*_: Any, **__: Any) -> AsyncIterator[Object]:
+        api.watched_from.append("10")
+        informer._heard -= 1000  # so long nobody has said anything
+        if len(api.watched_from) == 1:
+            yield event("BOOKMARK", {"metadata": {"resourceVersion": "77"}})
+        elif len(api.watched_from) == 2:
+            ages.append(informer.age)
+        await asyncio.Event().wait() if len(api.watched_from) > 1 else None
+
+    ages: list[float] = []
+    api.pages, api.watch = [page(10)], watch  # type: ignore[method-assign]
+
+    await run_until(informer, api, 2)
+
+    assert 1000 < ages[0] < 1999, "of the 2000 s, the first half was before the bookmark"
