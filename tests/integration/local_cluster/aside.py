@@ -45,6 +45,8 @@ def part() -> None:
         Path(folder).mkdir(parents=True, exist_ok=True)
         run("mount", "-t", "tmpfs", "tmpfs", folder)
     run("ip", "link", "set", "lo", "up")
+    for name in network.SYSCTLS:  # each network has its own; it begins with those of a cluster that may run beside it
+        Path("/proc/sys", *name.split(".")).write_text("0")
 
 
 def left() -> dict[str, Any]:
