@@ -84,9 +84,11 @@ class Model(BaseModel):
 
     @model_validator(mode="after")
     def _keep_the_rules(self) -> Self:
-        broken = [rule.message for rule in self.rules if rule.check is not None and not rule.check(self)]
+        broken = [rule for rule in self.rules if rule.check is not None and not rule.check(self)]
         if broken:
-            raise PydanticCustomError("rule", "{sentences}", {"sentences": " ".join(broken)})
+            sentences = " ".join(rule.message for rule in broken)
+            each = [(rule.field, rule.message) for rule in broken]
+            raise PydanticCustomError("rule", "{sentences}", {"sentences": sentences, "each": each})
         return self
 
     @classmethod

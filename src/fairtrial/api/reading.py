@@ -30,15 +30,20 @@ def parse(kind: type[M], raw: Mapping[str, Any], *, name: str = "") -> M:
     try:
         return kind.model_validate(raw)
     except ValidationError as error:
-        found = "; ".join(_sentence(one) for one in error.errors(include_url=False, include_input=False))
-        raise InvalidInput(f"{name or kind.__name__}: {found}") from error
+        raise InvalidInput(f"{name or kind.__name__}: {'; '.join(sentences(error))}") from error
 
 
-def _sentence(error: ErrorDetails) -> str:
+def sentences(error: ValidationError) -> list[str]:
+    """What does not fit, a sentence each, after the path of its field."""
+    return [told for one in error.errors(include_url=False, include_input=False) for told in _sentences(one)]
+
+
+def _sentences(error: ErrorDetails) -> list[str]:
     where = _path(error["loc"])
     if error["type"] == "extra_forbidden":
-        return f"{where}: there is no such field; check its spelling against `kubectl explain`."
-    return f"{where}: {error['msg']}"
+        return [f"{where}: there is no such field; check its spelling against `kubectl explain`."]
+    each = error.get("ctx", {}).get("each", [("", error["msg"])])
+    return [f"{where}{field}: {message}" for field, message in each]
 
 
 def _path(location: tuple[int | str, ...]) -> str:

@@ -1,12 +1,15 @@
 """`fairtrial plan`: what a cohort will do, without a cluster: the very schedule that sealing it will fix."""
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import yaml
+from pydantic import ValidationError
 from rich.table import Table
 
 from fairtrial.api import BenchmarkCohort, parse
+from fairtrial.api.reading import sentences
 from fairtrial.cli import output
 from fairtrial.cli.power import Power
 from fairtrial.cohort.acceptance import problems
@@ -19,12 +22,15 @@ STANDARD_INPUT = "-"
 def run(file: Path, *, as_json: bool, power: Power | None = None) -> int:
     """Print the schedule and its digest, or with `power` what the decision rule would say; 1, with every problem and
     its field, where the cohort can't be sealed."""
-    cohort = read_cohort(file)
+    try:
+        cohort = read_cohort(file)
+    except InvalidInput as error:
+        if not isinstance(error.__cause__, ValidationError):
+            raise
+        return _refuse(file, sentences(error.__cause__))
     found = problems(cohort)
-    for problem in found:
-        sys.stderr.write(f"{file}: {problem}\n")
     if found:
-        return 1
+        return _refuse(file, map(str, found))
     if power is not None:
         return power.run(cohort, as_json=as_json)
     schedule = schedule_of(cohort)
@@ -34,6 +40,12 @@ def run(file: Path, *, as_json: bool, power: Power | None = None) -> int:
     else:
         _show(cohort, schedule)
     return 0
+
+
+def _refuse(file: Path, found: Iterable[str]) -> int:
+    for problem in found:
+        sys.stderr.write(f"{file}: {problem}\n")
+    return 1
 
 
 def read_cohort(file: Path) -> BenchmarkCohort:

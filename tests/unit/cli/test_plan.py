@@ -73,6 +73,23 @@ def test_each_problem_is_a_line_with_its_field_and_no_schedule_is_printed(tmp_pa
     ]
 
 
+def test_what_does_not_fit_the_models_is_a_line_for_each_field_too(tmp_path: Path):
+    file = written(tmp_path, **confirmatory())
+    raw = yaml.safe_load(file.read_text())
+    raw["spec"]["constitution"] |= {"question": "", "artifacts": []}
+    raw["spec"] |= {"repetitions": 1}
+    file.write_text(yaml.safe_dump(raw))
+
+    done = runner.invoke(app, ["plan", str(file)])
+
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert [line.removeprefix(f"{file}: ").split(": ")[0] for line in done.stderr.splitlines()] == [
+        "spec.constitution.question",
+        "spec.constitution.artifacts",
+        "spec.repetitions",
+    ]
+
+
 @pytest.mark.parametrize("option", [["--repetitions", "10"], ["--truths", "truths.yaml"]])
 def test_what_only_a_simulation_uses_is_not_passed_over_in_silence(tmp_path: Path, option: list[str]):
     done = runner.invoke(app, ["plan", str(written(tmp_path)), *option])
