@@ -21,7 +21,7 @@ _PLAIN = frozenset({str, int, float, bool, types.NoneType})
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
-# --- what fetch, launch and record are told ---------------------------------------------------------------------------
+# --- what launch and record are told ----------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class RunIdentity:
     """Which run, by name and by UID: a run of the same name made later is another run."""
@@ -82,7 +82,8 @@ class AgentPlan:
     snapshot_max_bytes: int = 1073741824
     snapshot_seconds: int = 300  # how long launch waits for the recorder's snapshot before it exits
     upload_seconds: int = 600  # how long the recorder tries to store one artifact
-    fetch_seconds: int = 240  # how long fetch tries to get one object
+    fetch_seconds: int = 240  # how long the recorder tries to get the public archive
+    setup_seconds: int = 300  # how long it has to lay everything out
     limits: dict[str, str] = field(default_factory=dict)  # told to the agent: cpu, memory, ephemeral-storage
     tell_steps: bool = False  # no step begins before the gateway knows of it
     schema_version: int = 1

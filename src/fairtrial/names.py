@@ -44,7 +44,6 @@ POLICY_ALLOW_GATEWAY = "fairtrial-allow-gateway"
 FIELD_MANAGER = "fairtrial-operator"
 
 # --- identity: one audience per capability ----------------------------------------------------------------------------
-AUDIENCE_FETCH = "fairtrial/fetch"
 AUDIENCE_RECORD = "fairtrial/record"
 AUDIENCE_EVALUATE = "fairtrial/evaluate"
 AUDIENCE_PROVIDER = "fairtrial/provider"
@@ -56,7 +55,7 @@ CONTAINER_FETCH, CONTAINER_RECORD = "fetch", "record"
 CONTAINER_AGENT, CONTAINER_CHECKS = "agent", "checks"
 USER_ID = 10001  # agent, recorder and evaluator; another container's processes are out of reach all the same
 
-SHARED_DIR = "/fairtrial"  # written by fetch, read-only for everybody after it
+SHARED_DIR = "/fairtrial"  # written before anything untrusted runs, read-only for that
 RUNTIME_DIR = f"{SHARED_DIR}/runtime"
 PLAN_FILE = f"{SHARED_DIR}/plan.json"
 CANDIDATE_DIR = f"{SHARED_DIR}/candidate"

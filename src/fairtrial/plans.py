@@ -74,6 +74,7 @@ def agent_plan(
         snapshot_seconds=resource_class.spec.deadlines.snapshot_seconds,
         upload_seconds=resource_class.spec.deadlines.upload_seconds,
         fetch_seconds=fetch_seconds(resource_class),
+        setup_seconds=resource_class.spec.deadlines.setup_seconds,
         limits={"cpu": limits.cpu, "memory": limits.memory, "ephemeral-storage": limits.ephemeral_storage},
         tell_steps=bool(access and access.path),
     )
@@ -127,7 +128,7 @@ def evaluation_plan(
 
 
 def fetch_seconds(resource_class: ResourceClass) -> int:
-    """Most of the time for setup: fetch then tells why it gave up, where the end of that time would only kill it."""
+    """Most of the time for setup: who fetches then tells why it gave up; the end of that time tells nothing."""
     return max(1, resource_class.spec.deadlines.setup_seconds * 4 // 5)
 
 

@@ -4,7 +4,7 @@
 runs it, the standard library without what no pod needs, the shared libraries that these load, the loader itself, the
 pod-side modules of `fairtrial`, and the named packages. `names.runtime_command` starts a module with it; programs that
 are started from there see none of it, since the library path is an argument of the loader and not an environment
-variable. fetch copies DIR into the pod's volume with `copy`, and everything else waits for it: so all Python code lies
+variable. DIR is copied into the pod's volume before anything else is started there: so all Python code lies
 in one file, because a thousand small ones take a second to copy in a container.
 """
 

@@ -201,8 +201,9 @@ def container_facts(**changes: Any) -> ContainerFacts:
 
 
 def pod_facts(*, main: str = names.CONTAINER_AGENT, **changes: Any) -> PodFacts:
-    """A pod that ended well, with the containers fetch, record and `main`; `containers` are merged into those."""
-    containers = {name: container_facts() for name in (names.CONTAINER_FETCH, names.CONTAINER_RECORD, main)}
+    """A pod that ended well, with its containers by name; `containers` are merged into those."""
+    setup = () if main == names.CONTAINER_AGENT else (names.CONTAINER_FETCH,)
+    containers = {name: container_facts() for name in (*setup, names.CONTAINER_RECORD, main)}
     good = PodFacts(phase="Succeeded", image_ids=dict.fromkeys(containers, CANDIDATE_IMAGE))
     return good.model_copy(update=changes | {"containers": containers | changes.get("containers", {})})
 

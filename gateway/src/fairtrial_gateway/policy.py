@@ -12,7 +12,7 @@ from fairtrial import names
 from fairtrial.errors import InvalidInput
 from fairtrial.evidence.layout import check_artifact_name, check_digest
 
-AUDIENCES = (names.AUDIENCE_FETCH, names.AUDIENCE_RECORD, names.AUDIENCE_EVALUATE, names.AUDIENCE_PROVIDER)
+AUDIENCES = (names.AUDIENCE_RECORD, names.AUDIENCE_EVALUATE, names.AUDIENCE_PROVIDER)
 WRITES_UNDER = {names.AGENT: "agent/", names.EVALUATOR: "evaluation/"}
 _RUN_NAME = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 
@@ -93,7 +93,7 @@ def run_from_object(raw: dict[str, Any]) -> Run:
 
 def may_fetch_bundle(caller: Caller, role: str, run: Run, sha256: str) -> Refusal | None:
     """Both pods may fetch the public archive of their run's own task."""
-    audience = names.AUDIENCE_FETCH if role == names.AGENT else names.AUDIENCE_EVALUATE
+    audience = names.AUDIENCE_RECORD if role == names.AGENT else names.AUDIENCE_EVALUATE
     return _may_act(caller, role, run, audience) or _is_the_tasks(sha256, run.public_sha256, "public")
 
 

@@ -22,6 +22,14 @@ RUNTIME_BYTES = 512 * 1024 * 1024  # of the shared volume, for all but the publi
 SPOOL_BYTES = 512 * 1024 * 1024  # of the recorder's own volume, for all but the snapshot: streams, patch, events …
 CHANNEL_SIZE = "1Mi"
 POD_UID = "FAIRTRIAL_POD_UID"
+# What launch is started with must be there before the agent's container is. A hook of the recorder's, and not an init
+# container: the kubelet goes on as soon as the hook has ended, where it notices a container's end up to a second later.
+# A recorder that is started again finds it in use.
+_RUNTIME_SOURCE = "/opt/fairtrial/runtime"  # where the image keeps it
+_COPY_RUNTIME = (
+    f"[ -e {names.RUNTIME_DIR} ] || {{ rm -rf {names.RUNTIME_DIR}.part"
+    f" && cp -R {_RUNTIME_SOURCE} {names.RUNTIME_DIR}.part && mv {names.RUNTIME_DIR}.part {names.RUNTIME_DIR}; }}"
+)
 
 _SECURE = {
     "runAsUser": names.USER_ID,
@@ -67,7 +75,7 @@ def agent_pod(
     settings: PodSettings,
     model: PinnedModel | None = None,
 ) -> Object:
-    """The agent's pod: record proves the isolation and observes, fetch lays out, the agent works.
+    """The agent's pod: record lays out, proves the isolation and observes; the agent works.
 
     `model` is what its provider pins, where the run names a provider.
     """
@@ -80,26 +88,21 @@ def agent_pod(
     work = _scratch("work", names.WORKSPACE_DIR, spec.workspace_size)
     home = _scratch("home", names.HOME_DIR, spec.home_size)
     tmp = _scratch("tmp", "/tmp", spec.tmp_size)  # noqa: S108 — a path in the pod
-    fetch_token, record_token = _token(names.AUDIENCE_FETCH, settings), _token(names.AUDIENCE_RECORD, settings)
+    record_token = _token(names.AUDIENCE_RECORD, settings)
     # Made before the first image is pulled, and read by programs at their start: it must outlast them.
     lasts = before + working + SLACK_SECONDS
     provider_token = [_token(names.AUDIENCE_PROVIDER, settings, at_least=lasts)] if access else []
     collected = [home.at()] if plan.collect else []
     told = _told(settings.gateway_url, dump(plan).decode())
-    fetch = _helper(
-        names.CONTAINER_FETCH,
-        settings.runner_image,
-        "fairtrial_runner.fetch",
-        told,
-        [shared.at(write=True), work.at(write=True), fetch_token.at()],
-    )
+    written = [volume.at(write=True) for volume in (shared, work, channel, spool)]
     record = _sidecar(
         settings.runner_image,
         "fairtrial_runner.record",
         told,
-        [shared.at(), work.at(write=True), channel.at(write=True), spool.at(write=True), record_token.at(), *collected],
+        [*written, record_token.at(), *collected],
         [spool, shared],
     )
+    record["lifecycle"] = {"postStart": {"exec": {"command": ["sh", "-c", _COPY_RUNTIME]}}}
     agent = _untrusted(
         names.CONTAINER_AGENT,
         run.spec.candidate.image,
@@ -108,8 +111,8 @@ def agent_pod(
         [shared.at(), work.at(write=True), home.at(write=True), tmp.at(write=True), channel.at(write=True)]
         + [token.at() for token in provider_token],
     )
-    volumes = [shared, work, home, tmp, channel, spool, fetch_token, record_token, *provider_token]
-    pod = _pod(run, names.AGENT, resource_class, volumes, ([record, fetch], agent))
+    volumes = [shared, work, home, tmp, channel, spool, record_token, *provider_token]
+    pod = _pod(run, names.AGENT, resource_class, volumes, ([record], agent))
     pod["metadata"]["finalizers"] = [names.POD_FINALIZER]
     pod["spec"]["activeDeadlineSeconds"] = before + working + ending + SLACK_SECONDS
     pod["spec"]["terminationGracePeriodSeconds"] = ending

@@ -91,12 +91,11 @@ def stage(pod: Object, main: str) -> tuple[Stage, datetime]:
     begun = started_at(pod, main)
     if begun is not None:
         return "working", when(begun)
-    fetch = _state(pod, names.CONTAINER_FETCH)
+    fetch = _state(pod, names.CONTAINER_FETCH)  # an evaluator's; in an agent pod the recorder lays out, and tells
     if "running" in fetch:
         return "setup", when(fetch["running"]["startedAt"])
-    if "terminated" in fetch and fetch["terminated"].get("finishedAt"):
-        return "pulling", when(fetch["terminated"]["finishedAt"])
-    return "pulling", on_node
+    before = (fetch.get("terminated") or {}).get("finishedAt") or started_at(pod, names.CONTAINER_RECORD)
+    return "pulling", when(before) if before else on_node
 
 
 def held(pod: Object) -> Held | None:

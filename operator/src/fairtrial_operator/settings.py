@@ -1,5 +1,6 @@
 """What an administrator decides about the operator: read once from the environment; what is wrong is named."""
 
+import ipaddress
 import json
 import os
 import re
@@ -140,7 +141,19 @@ def _probes(text: str) -> list[Probe]:
     except ValueError as error:
         raise InvalidInput(f"FAIRTRIAL_PROBES is not JSON: {error}.") from error
     probes: list[Probe] = from_json(list[Probe], raw, "FAIRTRIAL_PROBES")
-    return probes
+    return [_by_address(probe, "FAIRTRIAL_PROBES") for probe in probes]
+
+
+def _by_address(probe: Probe, variable: str) -> Probe:
+    """The probe, where it names an address: a pod resolves no name, so that one of a name would prove nothing."""
+    try:
+        ipaddress.ip_address(probe.host)
+    except ValueError:
+        raise InvalidInput(
+            f"{variable}: probe {probe.name} has the host {probe.host!r}, which is no IP address.",
+            next_move="Pods resolve no names: give the address.",
+        ) from None
+    return probe
 
 
 def _cluster_probes(env: Mapping[str, str]) -> list[Probe]:
@@ -148,11 +161,12 @@ def _cluster_probes(env: Mapping[str, str]) -> list[Probe]:
     found = []
     if env.get("KUBERNETES_SERVICE_HOST"):
         port = _number(env, "KUBERNETES_SERVICE_PORT", 443, least=1)
-        found.append(Probe("api-server", "tcp", env["KUBERNETES_SERVICE_HOST"], port))
+        probe = Probe("api-server", "tcp", env["KUBERNETES_SERVICE_HOST"], port)
+        found.append(_by_address(probe, "KUBERNETES_SERVICE_HOST"))
     named = env.get("FAIRTRIAL_CLUSTER_DNS", "")
     servers = nameservers(RESOLV_CONF.read_text()) if named == "auto" else named.split()
-    found += [Probe(f"cluster-dns-{index}", "udp-dns", server, 53) for index, server in enumerate(servers)]
-    return found
+    dns = [Probe(f"cluster-dns-{index}", "udp-dns", server, 53) for index, server in enumerate(servers)]
+    return found + [_by_address(probe, "FAIRTRIAL_CLUSTER_DNS") for probe in dns]
 
 
 def nameservers(resolv_conf: str) -> list[str]:

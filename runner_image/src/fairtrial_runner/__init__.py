@@ -1,1 +1,1 @@
-"""What runs in an agent pod: `fetch` lays out, `launch` runs the agent as PID 1, `record` keeps what happened."""
+"""What runs in an agent pod: `record` lays out and keeps what happened, `launch` runs the agent as PID 1."""

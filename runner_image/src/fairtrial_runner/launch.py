@@ -27,6 +27,7 @@ from fairtrial_runner.preflight import preflight
 from fairtrial_runner.signals import Watch
 
 _CONNECT_SECONDS = 60.0
+_TICK_SECONDS = 1.0
 _PROOF_SECONDS = 60.0  # far more than it takes: the recorder begins it before this container is started
 _STEP_SECONDS = 90.0  # more than the recorder tries to tell the gateway of a step
 Ending = tuple[str, str]  # as AgentReport has it, and a message
@@ -207,9 +208,27 @@ def step_result(step: Step, began: dt.datetime, ended: Ended) -> StepResult:
     )
 
 
-def launch(places: Places, plan: AgentPlan, channel: Channel, stop: Stop, watch: Watch | None = None) -> None:
-    """Run the agent and wait until the recorder has what it left."""
+def launch(places: Places, channel: Channel, stop: Stop, watch: Watch | None = None) -> None:
+    """Run the agent, once everything is laid out, and wait until the recorder has what it left."""
+    _wait_for_layout(channel, stop)
+    plan = documents.load(AgentPlan, places.plan.read_bytes(), name=os.fspath(places.plan))
     Launch(places, plan, channel, stop, watch).run()
+
+
+def _wait_for_layout(channel: Channel, stop: Stop) -> None:
+    """Wait for the recorder's word that all is there; it knows for how long to try, and says why it gave up."""
+    message = None
+    while message is None:
+        try:
+            if (message := channel.receive(_TICK_SECONDS)) is None:
+                raise ChannelBroken("The recorder was gone before it had laid out the workspace.")
+        except TimeoutError:
+            if stop.reason:
+                raise FairtrialError("Stopped before the workspace was laid out.") from None
+    if not isinstance(message, dict) or message.get("type") != "laid_out":
+        raise ChannelBroken(f"The recorder said {message!r} where it tells whether the workspace is laid out.")
+    if message.get("failure"):
+        raise FairtrialError(f"The workspace could not be laid out: {message['failure']}")
 
 
 def main() -> int:
@@ -218,9 +237,8 @@ def main() -> int:
     watch = Watch(stop)
     try:
         hide_from_peers()
-        plan = documents.load(AgentPlan, places.plan.read_bytes(), name=os.fspath(places.plan))
         channel = connect(places.channel, _CONNECT_SECONDS)
-        launch(places, plan, channel, stop, watch)
+        launch(places, channel, stop, watch)
         channel.close()
     except (FairtrialError, OSError, TimeoutError) as error:
         failure.report(error, places.termination_log)

@@ -3,24 +3,27 @@
 import queue
 import threading
 
-from fairtrial import archive
+from fairtrial import archive, documents
 from fairtrial.channel import connect
 from fairtrial.documents import AgentPlan, AgentReport
 from fairtrial.process import Stop
+from fairtrial_runner.isolation import Proof
 from fairtrial_runner.launch import launch
 from fairtrial_runner.places import Places
-from fairtrial_runner.record import Recorder
+from fairtrial_runner.recorder import Recorder
+from fairtrial_runner.setup import Setup
 from fairtrial_runner.uploads import ArtifactStore
 
 
 def lay_out(places: Places, plan: AgentPlan, bundle: bytes) -> None:
-    """What fetch does in a pod, from a bundle that is at hand."""
+    """What the recorder does in a pod, from a bundle that is at hand."""
     archive.extract([bundle], places.workspace, sha256=plan.bundle_sha256)
     places.bundle.write_bytes(bundle)
     places.project.mkdir(exist_ok=True)
     places.candidate.mkdir(exist_ok=True)
     for name, text in plan.candidate_files.items():
         (places.candidate / name).write_text(text, encoding="utf-8")
+    places.plan.write_bytes(documents.dump(plan))
 
 
 def run_here(places: Places, plan: AgentPlan, store: ArtifactStore, stop: Stop) -> AgentReport:
@@ -30,7 +33,8 @@ def run_here(places: Places, plan: AgentPlan, store: ArtifactStore, stop: Stop) 
 
     def record() -> None:
         try:
-            results.put(Recorder(places, plan, store, "local", terminating).run())
+            setup = Setup(Proof(plan.probes, plan.probe_attempts), lambda: None, plan.setup_seconds)
+            results.put(Recorder(places, plan, store, "local", terminating, setup).run())
         except Exception as error:  # noqa: BLE001 — raised again below, in the caller's thread
             results.put(error)
 
@@ -38,7 +42,7 @@ def run_here(places: Places, plan: AgentPlan, store: ArtifactStore, stop: Stop) 
     recorder.start()
     try:
         with connect(places.channel, timeout=10) as channel:
-            launch(places, plan, channel, stop)
+            launch(places, channel, stop)
     finally:
         terminating.set()
         recorder.join()

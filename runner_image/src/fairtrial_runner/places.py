@@ -8,7 +8,7 @@ from fairtrial import names
 
 @dataclass(frozen=True)
 class Places:
-    """The paths that fetch, launch and record use."""
+    """The paths that launch and record use."""
 
     shared: Path
     workspace: Path
@@ -58,7 +58,7 @@ class Places:
 
     @property
     def plan(self) -> Path:
-        """What fetch leaves for launch and record."""
+        """What the recorder leaves for launch, last of all that it lays out."""
         return self.shared / "plan.json"
 
     @property

@@ -1,276 +1,33 @@
-"""The native sidecar: proves the isolation, takes down what launch tells, takes the snapshot, and stores it all.
+"""The native sidecar's entry: the proof of isolation waits for answers that must not come, so it begins first of all.
 
-It lives in a container of its own, out of the agent's reach, and has the only token that may store artifacts. The end
-is one path, whether launch told it, was killed, or never came: snapshot, difference, report. It starts before fetch, so
-that the proof, which waits for answers that must not come, is made meanwhile. A recorder that was restarted finds its
-mark in the spool and accepts no connection: whoever came then would not be launch.
+What the recorder needs takes a tenth of a second to import, and is imported meanwhile.
 """
 
-import contextlib
+import functools
 import os
 import signal
 import threading
-import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
-from fairtrial import archive, documents, failure, names
-from fairtrial.archive import printable
-from fairtrial.channel import Channel, Listener, Raw
-from fairtrial.documents import AgentPlan, AgentReport, Artifact, Diff, Interaction, Snapshot, StepNotice
-from fairtrial.errors import ChannelBroken, FairtrialError, GatewayRefused, InvalidInput
-from fairtrial.failure import leave
-from fairtrial.gateway_client import GatewayClient
-from fairtrial.task.globs import matcher
-from fairtrial_runner import isolation
-from fairtrial_runner.account import Account
-from fairtrial_runner.diff import write_diff
-from fairtrial_runner.events import EventWriter
-from fairtrial_runner.home import with_key
+from fairtrial import documents, failure, names
+from fairtrial.documents import AgentPlan
+from fairtrial.errors import FairtrialError
+from fairtrial_runner.isolation import Proof
 from fairtrial_runner.places import Places
-from fairtrial_runner.streams import StreamKeeper
-from fairtrial_runner.uploads import ArtifactStore, Uploads
 
-COLLECTED = "agent/collected.tar"
-_SKIPPED_SHOWN = 50
-_COLLECTED_BYTES = 64 * 1024 * 1024
-_STREAMS = ("stdout", "stderr", "preflight")
-_CONFLICT = 409
-_TICK_SECONDS = 1.0
-_AFTER_SIGTERM_SECONDS = 5.0  # the other containers have ended by then: what they wrote is in the socket
 ENV_POD_UID = "FAIRTRIAL_POD_UID"
-StepTeller = Callable[[int, StepNotice], Artifact]  # tells the gateway; its note of the step
-
-
-class Recorder:
-    """Records one agent pod. `terminating` is set once the kubelet has asked for the end."""
-
-    patience_seconds = 30.0  # from the loss of launch until its container is over
-
-    def __init__(
-        self,
-        places: Places,
-        plan: AgentPlan,
-        store: ArtifactStore,
-        pod_uid: str,
-        terminating: threading.Event,
-        tell_step: StepTeller | None = None,
-    ) -> None:
-        self._places, self._plan, self._terminating = places, plan, terminating
-        self._store, self._uploads = store, Uploads(store, places.spool / "stored.jsonl")
-        self._account, self._tell_step = Account(plan, pod_uid), tell_step
-        folder = places.spool / "streams"
-        folder.mkdir(exist_ok=True)
-        self._events = EventWriter(plan, places.spool)
-        self._streams = {name: self._keeper(name, folder) for name in _STREAMS}
-
-    def _keeper(self, name: str, folder: Path) -> StreamKeeper:
-        copies = self._events.copies if self._events.wants(name) else None
-        return StreamKeeper(name, folder, self._plan.stream_keep_bytes, self._uploads, copies=copies)
-
-    def run(self) -> AgentReport | None:
-        """Everything, from waiting for launch to the stored report; None where fetch failed, as its container tells."""
-        proof = threading.Thread(target=self._timed, args=("isolation", self._prove))
-        proof.start()
-        channel = self._connection()
-        proof.join()
-        if channel is None and not self._places.plan.exists():
-            return None
-        if channel is not None:
-            self._tell_proof(channel)
-            self._listen(channel)
-            if self._account.unexpected:
-                # Launch, if it lives, now ends the agent and itself; the kubelet then asks for our end.
-                channel.close()
-                self._terminating.wait(self.patience_seconds)
-        self._timed("snapshot", self._snapshot)
-        if channel is not None and not self._account.unexpected:
-            self._answer(channel)
-            channel.close()
-        return self._store_all()
-
-    def _connection(self) -> Channel | None:
-        """Launch's connection; None, with the reason in the account, where there will be none."""
-        mark = self._places.spool / "connected"
-        if mark.exists():
-            self._terminating.wait(self.patience_seconds)
-            self._account.lost("The recorder was restarted and had lost its connection")
-            earlier = self._uploads.earlier()
-            for stream in self._streams.values():
-                stream.resume(earlier)
-            return None
-        listener = Listener(self._places.channel)
-        while not self._terminating.is_set():
-            try:
-                channel = listener.accept(_TICK_SECONDS)
-            except TimeoutError:
-                continue
-            mark.touch()  # before launch is told that the agent may start: nobody but launch can have come so far
-            return channel
-        listener.close()
-        self._account.lost("The agent's container ended without having connected")
-        return None
-
-    def _prove(self) -> None:
-        self._account.probes = isolation.prove(self._plan.probes, self._plan.probe_attempts)
-        self._account.isolation = isolation.judge(self._account.probes, self._plan.probe_attempts)
-
-    def _tell_proof(self, channel: Channel) -> None:
-        """Launch starts the agent on this word alone."""
-        message = isolation.reached(self._account.probes, self._plan.probe_attempts)
-        with contextlib.suppress(ChannelBroken):  # launch is gone already; listening will say so
-            channel.send({"type": "isolation", "state": self._account.isolation, "message": message})
-
-    def _listen(self, channel: Channel) -> None:
-        """Take down messages until launch has told its end or is gone. Nothing that it sends ends the recorder."""
-        until = float("inf")
-        try:
-            while self._account.ending is None:
-                if self._terminating.is_set():
-                    until = min(until, time.monotonic() + _AFTER_SIGTERM_SECONDS)
-                if time.monotonic() > until:
-                    self._account.lost("Launch was still connected, and silent, after its container should have ended")
-                    return
-                self._next(channel)
-        except (ChannelBroken, InvalidInput) as error:
-            self._account.lost(str(error))
-        except OSError as error:
-            self._account.lost(f"The recorder could not write to its spool: {error}", ending="recorder_error")
-
-    def _next(self, channel: Channel) -> None:
-        try:
-            message = channel.receive(_TICK_SECONDS)
-        except TimeoutError:
-            for stream in self._streams.values():
-                stream.tick()
-            return
-        if message is None:
-            self._account.lost("Launch was gone before it had told its end")
-        elif isinstance(message, Raw):
-            if message.stream not in self._streams:
-                raise InvalidInput(f"launch sent the unknown stream {message.stream!r}.")
-            self._streams[message.stream].add(message.data)
-            self._events.arrived(message.stream, self._streams[message.stream].seen)
-        elif message.get("type") == "next_step":
-            self._begin_step(channel, message)
-        else:
-            self._events.told(message)
-            self._account.told(message, {name: stream.seen for name, stream in self._streams.items()})
-
-    def _begin_step(self, channel: Channel, message: dict[str, Any]) -> None:
-        """Let launch begin a step once the gateway knows of it: its calls are counted for no other."""
-        number, notice = self._account.next_step(message)
-        try:
-            if self._tell_step is not None:
-                self._uploads.note(self._tell_step(number, notice))
-        except FairtrialError as error:
-            self._account.lost(f"The gateway was not told of step {notice.name}: {error}", ending="recorder_error")
-            return
-        channel.send({"type": "step_known", "name": notice.name})
-
-    @staticmethod
-    def _answer(channel: Channel) -> None:
-        try:
-            channel.send({"type": "recorded"})
-        except ChannelBroken:
-            return  # launch did not wait; what it told is complete all the same
-
-    def _snapshot(self) -> None:
-        """Archive the workspace into the spool and compare it with the fixture."""
-        file, patch = self._places.spool / "snapshot.tar", self._places.spool / "diff.patch"
-        try:
-            with file.open("wb") as sink:
-                taken = archive.snapshot(self._places.workspace, sink, max_bytes=self._plan.snapshot_max_bytes)
-            with patch.open("wb") as sink:
-                counts = write_diff(self._places.bundle, file, self._plan.generated, sink)
-        except (OSError, FairtrialError) as error:
-            reason = f"{type(error).__name__}: {error}"
-            self._account.snapshot, self._account.diff = (
-                Snapshot("missing", reason=reason),
-                Diff("missing", reason=reason),
-            )
-            return
-        skipped = [printable(line) for line in taken.skipped]
-        if taken.skipped_count > len(skipped):
-            skipped.append(f"and {taken.skipped_count - len(skipped)} more")
-
-        def snapshot_stored(artifact: Artifact) -> None:
-            self._account.snapshot = Snapshot("measured", artifact, taken.files, taken.content_bytes, skipped)
-
-        def diff_stored(artifact: Artifact) -> None:
-            self._account.diff = counts.as_diff(artifact)
-
-        not_stored = "could not be stored"
-        self._account.snapshot, self._account.diff = (
-            Snapshot("missing", reason=not_stored),
-            Diff("missing", reason=not_stored),
-        )
-        self._uploads.put("agent/snapshot.tar", file, media_type="application/x-tar", then=snapshot_stored)
-        self._uploads.put("agent/diff.patch", patch, media_type="text/x-diff", then=diff_stored)
-
-    def _collect(self) -> None:
-        """Archive those files of the agent's home that the candidate names; what is missing is no fault."""
-        file = self._places.spool / "collected.tar"
-        named = matcher(self._plan.collect)
-        keys = sorted(path for path in with_key(self._plan.home_files) if named(path))
-        try:
-            with file.open("wb") as sink:
-                taken = archive.snapshot(
-                    self._places.home,
-                    sink,
-                    max_bytes=_COLLECTED_BYTES,
-                    wanted=lambda path: named(path) and path not in keys,
-                )
-        except (OSError, FairtrialError) as error:
-            self._account.environment["collected"] = {"error": f"{type(error).__name__}: {error}"}
-            return
-        skipped = [f"{path}: holds the key for model calls" for path in keys]
-        skipped += [printable(line) for line in taken.skipped[:_SKIPPED_SHOWN]]
-        self._account.environment["collected"] = {"files": taken.files, "skipped": skipped}
-        if taken.files:
-            self._events.keep_collected(file)
-            self._uploads.put(COLLECTED, file, media_type="application/x-tar", then=lambda _: None)
-
-    def _store_all(self) -> AgentReport:
-        if self._plan.collect:
-            self._timed("collect", self._collect)
-        for stream in self._streams.values():
-            stream.finish()
-        if self._plan.adapter is not None:
-            self._timed("events", self._normalize)
-        self._timed("upload", self._uploads.finish)
-        streams = [stream.result() for stream in self._streams.values() if stream.seen or stream.name != "preflight"]
-        report = self._account.report(streams, self._uploads.stored, self._uploads.failures)
-        try:
-            self._store.put_artifact("agent/report.json", documents.dump(report), media_type="application/json")
-        except GatewayRefused as refusal:
-            if refusal.status != _CONFLICT:
-                raise  # another report is there already: an earlier life of this container was done
-        return report
-
-    def _normalize(self) -> None:
-        def told(interaction: Interaction) -> None:
-            self._account.interaction = interaction
-
-        self._events.write(self._streams.values(), COLLECTED, self._uploads, told)
-
-    def _timed(self, phase: str, work: Callable[[], None]) -> None:
-        began = time.monotonic()
-        work()
-        self._account.timings[phase] = int((time.monotonic() - began) * 1000)
 
 
 def main() -> int:
-    """Run as the pod's sidecar."""
+    """Run as the pod's sidecar; a setup that failed is told apart in the termination message."""
     places, terminating = Places.in_pod(), threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: terminating.set())
     done = places.spool / "done"
     try:
         if not done.exists():
             plan = documents.load(AgentPlan, os.environ.get(names.ENV_PLAN, ""), name=names.ENV_PLAN)
-            client = GatewayClient.from_env(deadline_seconds=plan.upload_seconds)
-            Recorder(places, plan, client, os.environ.get(ENV_POD_UID, ""), terminating, client.begin_step).run()
+            if failed := _record(places, plan, Proof(plan.probes, plan.probe_attempts), terminating):
+                failure.report(failed, places.termination_log, during=failure.SETUP)
+                return failure.FINAL
             done.touch()
         terminating.wait()  # a sidecar that ends early would only be started again
     except (FairtrialError, OSError) as error:
@@ -279,5 +36,23 @@ def main() -> int:
     return 0
 
 
+def _record(places: Places, plan: AgentPlan, proof: Proof, terminating: threading.Event) -> Exception | None:
+    """Record the pod; what kept its setup from being done, if anything did."""
+    from fairtrial.gateway_client import GatewayClient
+    from fairtrial_runner.fetch import fetch
+    from fairtrial_runner.recorder import Recorder
+    from fairtrial_runner.setup import Setup, SetupFailed
+
+    fetching = GatewayClient.from_env(deadline_seconds=plan.fetch_seconds)
+    client = GatewayClient.from_env(deadline_seconds=plan.upload_seconds)
+    setup = Setup(proof, functools.partial(fetch, places, plan, fetching), plan.setup_seconds)
+    pod_uid = os.environ.get(ENV_POD_UID, "")
+    try:
+        Recorder(places, plan, client, pod_uid, terminating, setup, client.begin_step).run()
+    except SetupFailed as failed:
+        return failed.cause
+    return None
+
+
 if __name__ == "__main__":
-    leave(main())
+    failure.leave(main())

@@ -10,7 +10,7 @@ from typing import Any
 OUTSIDE = frozenset({
     # the agent was never started
     "isolation_not_enforced", "preflight_failed", "leak_found", "gateway_unavailable", "bundle_refused",
-    "setup_crashed", "launch_crashed", "setup_overdue", "no_capacity", "image_pull_failed", "node_refused",
+    "launch_crashed", "setup_overdue", "no_capacity", "image_pull_failed", "node_refused",
     # told by the cluster about a node, or by a component other than the pod
     "evicted", "node_drained", "preempted", "node_lost", "stopped_from_outside", "evaluator_evicted",
     "evaluator_node_drained", "evaluator_preempted", "evaluator_node_lost", "evaluator_no_capacity",

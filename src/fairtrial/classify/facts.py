@@ -9,10 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from fairtrial import names
+from fairtrial import failure, names
 from fairtrial.api.run import BenchmarkRun, Category, PodFacts
 from fairtrial.classify.pods import OwnLimit, Trouble, own_limit, started, trouble
 from fairtrial.documents import AgentReport, EvaluationReport
+from fairtrial.errors import GatewayUnavailable
 from fairtrial.secrets.stored import ArtifactScan, found_in
 from fairtrial.usage.calls import ModelCalls
 
@@ -27,12 +28,11 @@ Ending = Literal[
     "launch_lost",
     "recorder_error",
 ]
-Setup = Literal["done", "unavailable", "refused", "crashed"]
+Setup = Literal["done", "unavailable", "refused"]
 AgentAccount = Literal["missing", "foreign", "present"]
 Snapshot = Literal["taken", "missing"]
 Verdict = Literal["missing", "foreign", "inconsistent", "error", "passed", "failed"]
 
-EXIT_TEMPORARY = 75  # fetch: the gateway or the store did not answer until the deadline
 FORGED_RESULTS = "forged_results"
 LEAKED = "credential_leaked"  # a tag
 # Tools make these by themselves when somebody runs a test; removing them is enough.
@@ -133,13 +133,15 @@ def _used_up(agent: AgentReport | None, calls: ModelCalls | None) -> str:
 
 
 def setup_reason(pod: PodFacts) -> str:
-    """The word that `fetch` gave for its failure in its termination message; empty if it gave none."""
-    fetch = pod.containers.get(names.CONTAINER_FETCH)
+    """The word that the recorder gave for a failure of the setup in its termination message; empty if it gave none."""
+    record = pod.containers.get(names.CONTAINER_RECORD)
     try:
-        told = json.loads(fetch.message) if fetch else {}
+        told = json.loads(record.message) if record else {}
     except ValueError:
         return ""
-    reason = told.get("reason") if isinstance(told, dict) else None
+    if not isinstance(told, dict) or told.get("during") != failure.SETUP:
+        return ""
+    reason = told.get("reason")
     return reason if isinstance(reason, str) else ""
 
 
@@ -151,12 +153,10 @@ def _agent_had_begun(run: BenchmarkRun, pod: PodFacts, agent: AgentReport | None
 
 
 def _setup(pod: PodFacts) -> Setup:
-    fetch = pod.containers.get(names.CONTAINER_FETCH)
-    if fetch is None or fetch.exit_code in (None, 0):
+    reason = setup_reason(pod)
+    if not reason:
         return "done"
-    if fetch.exit_code == EXIT_TEMPORARY:
-        return "unavailable"
-    return "refused" if setup_reason(pod) else "crashed"
+    return "unavailable" if reason == GatewayUnavailable.reason else "refused"
 
 
 def _account(run: BenchmarkRun, agent: AgentReport | None) -> AgentAccount:

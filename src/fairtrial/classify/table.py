@@ -217,14 +217,7 @@ TABLE: tuple[Row, ...] = (
         "bundle_refused",
         lambda f: f.setup == "refused",
         "fixture_creation_failed",
-        "The workspace could not be laid out: see what the container fetch says in the agent pod's facts.",
-        "harness_failure",
-    ),
-    _invalid(
-        "setup_crashed",
-        lambda f: f.setup == "crashed",
-        "fixture_creation_failed",
-        "The set-up of the workspace died without a reason; the agent was not started.",
+        "The workspace could not be laid out: see what the container record says in the agent pod's facts.",
         "harness_failure",
     ),
     # --- what the agent did to itself ---------------------------------------------------------------------------------

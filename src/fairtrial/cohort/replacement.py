@@ -23,7 +23,6 @@ OUTSIDE: dict[str, str] = {
     "leak_found": "the agent was not started",
     "gateway_unavailable": "the agent was not started",
     "bundle_refused": "the agent was not started",
-    "setup_crashed": "the agent was not started",
     "launch_crashed": "the agent was not started",
     "setup_overdue": "the agent was not started",
     "no_capacity": "the agent was not started",

@@ -83,7 +83,7 @@ def test_the_right_pod_with_the_right_audience_may_write(world, gateway, recorde
     assert S3Store.from_env(world.env).get(key(world, path)) == b"x"
 
 
-@pytest.mark.parametrize("audience", ["fairtrial/fetch", "fairtrial/evaluate", "fairtrial/provider"])
+@pytest.mark.parametrize("audience", ["fairtrial/evaluate", "fairtrial/provider"])
 def test_a_wrong_audience_of_ours_is_403(world, gateway, run, audience):
     status, body = call(gateway, "PUT", fresh(), world.token(f"{run}-agent", audience), b"x")
 

@@ -73,7 +73,7 @@ async def test_an_agent_cannot_tell_that_a_step_begins(world, session, provider)
     kubernetes = world.kubernetes
     for token, expected in {
         world.token: 403,  # the agent container's own
-        kubernetes.token("r1-agent", AGENT_UID, "fairtrial/fetch"): 403,
+        kubernetes.token("r1-agent", AGENT_UID, "fairtrial/evaluate"): 403,
         kubernetes.token("r1-agent", "other-uid", "fairtrial/record"): 403,
         kubernetes.token("r1-evaluator", AGENT_UID, "fairtrial/record"): 403,
         "a.b.c": 401,

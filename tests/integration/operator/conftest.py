@@ -435,7 +435,7 @@ class Kubelet:
             pod,
             {
                 "phase": "Running",
-                "initContainerStatuses": [container("fetch", over), container("record", running)],
+                "initContainerStatuses": [*fetched(main, over), container("record", running)],
                 "containerStatuses": [container(main, running)],
             },
         )
@@ -446,7 +446,7 @@ class Kubelet:
         at = pod["metadata"]["creationTimestamp"]
         over = {"terminated": {"exitCode": 0, "reason": "Completed", "startedAt": at, "finishedAt": at}}
         last = {"exitCode": code, "reason": "Error" if code else "Completed", "startedAt": at, "finishedAt": at}
-        statuses = [container("fetch", over), container("record", over)]
+        statuses = [*fetched(main, over), container("record", over)]
         body = {"phase": phase, "initContainerStatuses": statuses}
         await self.status(pod, body | {"containerStatuses": [container(main, {"terminated": last})]} | more)
         return pod
@@ -470,6 +470,11 @@ class Kubelet:
         key = self.world.layout(live).artifact("evaluation/report.json")
         await asyncio.to_thread(self.world.store.put, key, dump(made))
         return await self.end(name, names.CONTAINER_CHECKS)
+
+
+def fetched(main: str, over: Object) -> list[Object]:
+    """The evaluator's init container; an agent pod has none."""
+    return [container("fetch", over)] if main == names.CONTAINER_CHECKS else []
 
 
 def container(name: str, state: Object) -> Object:

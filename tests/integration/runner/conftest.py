@@ -1,4 +1,4 @@
-"""An agent pod without a cluster: fetch, record and launch as in a pod, in a root that holds busybox and nothing else.
+"""An agent pod without a cluster: record and launch as in a pod, in a root that holds busybox and nothing else.
 
 launch is PID 1 of a PID namespace of its own, everything runs as the pod's user, and the gateway is a stand-in that
 speaks real HTTP. Needs root, as namespaces and chroot do.
@@ -104,25 +104,25 @@ class Pod:
             os.chown(self.root / folder, names.USER_ID, names.USER_ID)
         self.root.chmod(0o755)
 
-    def fetch(self) -> int:
-        """fetch, beside a recorder that is there already; fetch's exit code."""
-        if self.record is None:
-            self.start_record()
-        return self._start("fairtrial_runner.fetch", self._told(), own=True).wait(60)
+    def set_up(self) -> None:
+        """The recorder, until it has laid everything out."""
+        self.start_record()
+        wait_for((self.root / names.PLAN_FILE.lstrip("/")).exists, 60)
 
     def start_record(self) -> None:
-        told = {**self._told(), "FAIRTRIAL_POD_UID": "pod-uid", "TMPDIR": "/spool"}
+        """The recorder and, as its hook does it, the runtime for launch."""
+        told = {names.ENV_PLAN: documents.dump(self.plan).decode(), "FAIRTRIAL_POD_UID": "pod-uid", "TMPDIR": "/spool"}
         self.record = self._start("fairtrial_runner.record", told, own=True)
+        runtime_in_pod = self.root / names.RUNTIME_DIR.lstrip("/")
+        if not runtime_in_pod.exists():
+            subprocess.run(["cp", "-al", self.runtime_folder, runtime_in_pod], check=True)
 
     def start(self) -> None:
         self.launch = self._start("fairtrial_runner.launch", self.image_env, own=False)
 
-    def _told(self) -> dict[str, str]:
-        return {names.ENV_PLAN: documents.dump(self.plan).decode()}
-
     def run(self, timeout: float = 60) -> AgentReport:
         """The pod's whole life; the report."""
-        assert self.fetch() == 0, self.termination()
+        self.start_record()
         self.start()
         assert self.launch is not None
         self.launch.wait(timeout)

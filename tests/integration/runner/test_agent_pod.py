@@ -127,7 +127,7 @@ def test_a_home_file_that_holds_the_key_is_not_collected(pod):
 
 def test_a_talker_of_100_mib_is_kept_by_head_and_tail_without_growing(pod):
     plan(pod, sh("printf head; head -c 104857600 /dev/zero; printf tail", 60), stream_keep_bytes=2_000_000)
-    assert pod.fetch() == 0
+    pod.set_up()
     pod.start()
     peak = 0
     while pod.launch.poll() is None:
@@ -269,7 +269,7 @@ def test_a_hostile_tree_is_snapshot_as_far_as_it_goes(pod):
 
 def test_sigterm_from_outside_stops_the_agent_politely(pod):
     plan(pod, sh("trap 'echo bye; exit 0' TERM; echo up; sleep 60 & wait"))
-    assert pod.fetch() == 0
+    pod.set_up()
     pod.start()
     wait_for(lambda: "agent/streams/stdout/000000" in pod.gateway.artifacts or started(pod))
 
@@ -301,7 +301,7 @@ def wait_for(condition, seconds: float = 15.0) -> None:
 
 def test_a_lost_launch_still_leaves_a_snapshot_and_a_report(pod):
     plan(pod, sh("echo work >> a.py; echo up; touch /tmp/up; sleep 60"))
-    assert pod.fetch() == 0
+    pod.set_up()
     pod.start()
     wait_for((pod.root / "tmp/up").exists)
     time.sleep(2)  # until launch has passed on what it was told
@@ -318,7 +318,7 @@ def test_a_lost_launch_still_leaves_a_snapshot_and_a_report(pod):
 
 def test_a_lost_recorder_ends_the_agent(pod):
     plan(pod, sh("sleep 60"))
-    assert pod.fetch() == 0
+    pod.set_up()
     pod.start()
     wait_for(lambda: started(pod))
 
@@ -331,7 +331,7 @@ def test_a_lost_recorder_ends_the_agent(pod):
 
 def test_a_restarted_recorder_takes_no_second_connection_and_keeps_what_was_stored(pod):
     plan(pod, sh("echo before; sleep 60"))
-    assert pod.fetch() == 0
+    pod.set_up()
     pod.start()
     wait_for(lambda: "agent/streams/stdout/000000" in pod.gateway.artifacts)
     pod.record.kill()
@@ -351,7 +351,7 @@ def test_a_restarted_recorder_takes_no_second_connection_and_keeps_what_was_stor
 
 def test_a_recorder_that_is_restarted_before_launch_has_come_records_all_the_same(pod):
     plan(pod, sh("echo done"))
-    assert pod.fetch() == 0
+    pod.set_up()
     wait_for(lambda: catches_sigterm(pod.record.pid) and (pod.root / "run/fairtrial/record.sock").exists())
     pod.record.kill()
     pod.record.wait()
@@ -372,7 +372,7 @@ def catches_sigterm(pid: int) -> bool:
 
 def test_a_store_that_is_down_for_a_while_loses_nothing(pod):
     plan(pod, sh("echo kept"), upload_seconds=60)
-    assert pod.fetch() == 0
+    pod.set_up()
     pod.gateway.down_until = time.monotonic() + 5
     pod.start()
     pod.launch.wait(30)
@@ -421,35 +421,81 @@ def test_an_open_way_out_means_that_the_agent_never_starts(pod):
     assert report.steps == [] and pod.stream("stdout") == b""
 
 
-def test_fetch_refuses_what_is_not_the_bundle_and_tells_why(pod):
-    pod.gateway.bundles[pod.plan.bundle_sha256] += bytes(512)
-
-    assert pod.fetch() == 1
-    assert json.loads(pod.termination())["reason"] == "DigestMismatch"
-
-
-def test_where_fetch_failed_there_is_nothing_to_record(pod):
-    pod.gateway.bundles[pod.plan.bundle_sha256] += bytes(512)
-    assert pod.fetch() == 1
-    wait_for(lambda: catches_sigterm(pod.record.pid))
+def setup_failure(pod) -> dict[str, str]:
+    """What a pod tells whose workspace can't be laid out; launch has ended by itself, and nothing was recorded."""
+    pod.start_record()
+    pod.start()
+    assert pod.launch.wait(60) == 1
+    assert json.loads(pod.termination())["message"].startswith("The workspace could not be laid out: ")
     pod.record.send_signal(signal.SIGTERM)
+    assert pod.record.wait(20) == 1
+    assert pod.gateway.artifacts == {}
+    return json.loads(pod.termination())
 
+
+def test_what_is_not_the_bundle_is_refused_and_told_as_a_failure_of_the_setup(pod):
+    pod.gateway.bundles[pod.plan.bundle_sha256] += bytes(512)
+
+    told = setup_failure(pod)
+
+    assert (told["reason"], told["during"]) == ("DigestMismatch", "setup")
+
+
+def test_a_gateway_that_does_not_answer_is_waited_for_as_long_as_the_plan_says(pod):
+    pod.gateway.down_until = float("inf")
+    pod.plan = replace(pod.plan, fetch_seconds=2)
+
+    assert setup_failure(pod)["reason"] == "GatewayUnavailable"
+    assert pod.gateway.requests > 1
+
+
+def test_a_setup_that_hangs_is_over_when_its_time_is(pod):
+    pod.gateway.down_until = float("inf")
+    pod.plan = replace(pod.plan, fetch_seconds=60, setup_seconds=2)
+
+    told = setup_failure(pod)
+
+    assert told["message"] == "The workspace was not laid out within 2 s."
+
+
+def test_a_pod_that_is_stopped_while_it_is_set_up_ends_at_once(pod):
+    pod.gateway.down_until = float("inf")
+    pod.start_record()
+    pod.start()
+    wait_for((pod.root / "spool/connected").exists)
+
+    os.kill(pod.launch_pid(), signal.SIGTERM)
+    assert pod.launch.wait(20) == 1
+    assert "Stopped before" in json.loads(pod.termination())["message"]
+    pod.record.send_signal(signal.SIGTERM)
     assert pod.record.wait(20) == 0
     assert pod.gateway.artifacts == {}
 
 
-def test_fetch_refuses_an_archive_that_escapes_and_writes_nothing_outside(pod):
+def test_an_archive_that_escapes_is_refused_and_writes_nothing_outside(pod):
     made = io.BytesIO()
     with tarfile.open(fileobj=made, mode="w") as tar:
         tar.addfile(tarfile.TarInfo("../escaped"), io.BytesIO(b""))
     plan(pod, sh("true"), bundle_sha256=pod.gateway.add_bundle(made.getvalue()))
 
-    assert pod.fetch() == 1
-    assert json.loads(pod.termination())["reason"] == "UnsafeArchive"
+    assert setup_failure(pod)["reason"] == "UnsafeArchive"
     assert not (pod.root / "escaped").exists()
 
 
-def test_fetch_can_be_repeated(pod):
-    assert pod.fetch() == 0
-    assert pod.fetch() == 0
-    assert (pod.root / "workspace/project/a.py").read_bytes() == b"x = 1\n"
+def test_a_layout_that_was_broken_off_begins_anew_and_one_that_is_done_is_left_alone(pod):
+    half = pod.root / "workspace/project"
+    half.mkdir()
+    (half / "half.py").write_text("x")
+    os.chown(half, names.USER_ID, names.USER_ID)
+    pod.set_up()
+    assert sorted(path.name for path in half.iterdir()) == ["a.py", "data.txt"]
+
+    pod.record.kill()
+    pod.record.wait()
+    (half / "a.py").write_text("the agent's work")
+    pod.start_record()
+    pod.start()
+    pod.launch.wait(60)
+    pod.finish()
+
+    assert b"+the agent's work" in pod.gateway.artifacts["agent/diff.patch"]

@@ -127,4 +127,4 @@ def _with_operator(found: dict[str, Any]) -> dict[str, Any]:
 def test_peers_create_the_pod_that_the_operator_creates() -> None:
     names = [one["name"] for one in (*pod_spec()["initContainers"], *pod_spec()["containers"])]
 
-    assert names == ["record", "fetch", "agent"]
+    assert names == ["record", "agent"]

@@ -82,7 +82,7 @@ def test_a_container_has_started_once_it_has_a_start_time():
             "node_refused",
         ),
         ("agent", "StartError", "no such file or directory", "container_not_created"),
-        ("fetch", "CreateContainerConfigError", "secret not found", "container_not_created"),
+        ("record", "CreateContainerConfigError", "secret not found", "container_not_created"),
     ],
 )
 def test_a_node_that_does_not_start_what_is_ours_is_told_from_a_candidate_that_cannot_start(

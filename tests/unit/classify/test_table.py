@@ -1,6 +1,7 @@
 """One case per row of the table, from raw observations to the outcome; and what must hold for any facts at all."""
 
 import dataclasses
+import json
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
@@ -99,8 +100,9 @@ def waiting(reason: str, container: str = "agent") -> PodFacts:
     return PodFacts(phase="Pending", containers={container: container_facts(exit_code=None, reason=reason)})
 
 
-def fetch_ended(exit_code: int, message: str = "") -> PodFacts:
-    return pod_facts(phase="Failed", containers={"fetch": container_facts(exit_code=exit_code, message=message)})
+def setup_failed(reason: str) -> PodFacts:
+    told = json.dumps({"reason": reason, "during": "setup", "message": "…"})
+    return pod_facts(phase="Failed", containers={"record": container_facts(exit_code=1, message=told)})
 
 
 TROUBLED: dict[str, PodFacts] = {
@@ -146,9 +148,8 @@ CASES: dict[str, Case] = {
     ),
     "cancelled": Case(agent={"ending": "stopped_from_outside"}, evaluation=None, evaluator_pod=None, cancelled=True),
     **{f"agent_pod_{what}": pod_only(pod) for what, pod in TROUBLED.items()},
-    "gateway_unavailable": pod_only(fetch_ended(75, '{"reason": "GatewayUnavailable", "message": "…"}')),
-    "bundle_refused": pod_only(fetch_ended(1, '{"reason": "DigestMismatch", "message": "…"}')),
-    "setup_crashed": pod_only(fetch_ended(139)),
+    "gateway_unavailable": pod_only(setup_failed("GatewayUnavailable")),
+    "bundle_refused": pod_only(setup_failed("DigestMismatch")),
     "out_of_memory": Case(
         agent={"ending": "launch_lost", "complete": False}, evaluation=None, evaluator_pod=None, agent_pod=OOM
     ),

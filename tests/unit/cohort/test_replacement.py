@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import json
 import random
 from dataclasses import dataclass, field
 from typing import Any, get_args
@@ -84,8 +85,9 @@ def unstarted(pod: PodFacts | None = None, **agent: Any) -> Case:
     return Case(agent=told, evaluation=None, evaluator_pod=None, agent_pod=pod or pod_facts(phase="Failed"))
 
 
-def fetch_ended(code: int, message: str = "") -> PodFacts:
-    return pod_facts(phase="Failed", containers={"fetch": container_facts(exit_code=code, message=message)})
+def setup_failed(reason: str) -> PodFacts:
+    told = json.dumps({"reason": reason, "during": "setup", "message": "…"})
+    return pod_facts(phase="Failed", containers={"record": container_facts(exit_code=1, message=told)})
 
 
 def unevaluated(pod: PodFacts) -> Case:
@@ -108,7 +110,7 @@ MAY_BE_REPLACED: dict[str, list[Case]] = {
     "provider or harness outage before a usable agent response": [
         Case(calls=(call(**OVERLOADED),), evaluation=JUDGED_BADLY),
         Case(calls=(call(**OVERLOADED),)),
-        unstarted(fetch_ended(75, '{"reason": "GatewayUnavailable", "message": "…"}')),
+        unstarted(setup_failed("GatewayUnavailable")),
     ],
     "corrupted or incomplete raw telemetry artifact": [
         Case(calls=(call(),), lost=("1767268800002-0000000b",)),
@@ -117,8 +119,8 @@ MAY_BE_REPLACED: dict[str, list[Case]] = {
     ],
     "failure to create the specified fixture": [
         unstarted(ending="preflight_failed"),
-        unstarted(fetch_ended(1, '{"reason": "DigestMismatch", "message": "…"}')),
-        unstarted(fetch_ended(139)),
+        unstarted(setup_failed("DigestMismatch")),
+        unstarted(setup_failed("OSError")),
         unstarted(PodFacts(phase="Running", overdue="setup")),
         unstarted(ending="launch_lost", complete=False),
     ],

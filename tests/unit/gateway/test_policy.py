@@ -47,7 +47,7 @@ def test_any_other_name_claims_nothing(name: str):
 @pytest.mark.parametrize(
     ("may", "role", "audience", "what"),
     [
-        (may_fetch_bundle, "agent", "fetch", PUBLIC),
+        (may_fetch_bundle, "agent", "record", PUBLIC),
         (may_fetch_bundle, "evaluator", "evaluate", PUBLIC),
         (may_fetch_sealed, "evaluator", "evaluate", SEALED),
         (may_read_artifact, "evaluator", "evaluate", "agent/snapshot.tar"),
@@ -60,7 +60,7 @@ def test_what_is_allowed(may, role: str, audience: str, what: str):
     assert may(caller, role, RUN, what) is None
 
     # … and each of these takes it away again, whatever it is.
-    other = next(each for each in ("fetch", "record", "evaluate", "provider") if each != audience)
+    other = next(each for each in ("record", "evaluate", "provider") if each != audience)
     assert may(pod(role, other), role, RUN, what).reason == "WrongAudience"
     assert may(replace(caller, audiences=frozenset()), role, RUN, what).reason == "WrongAudience"
     assert may(pod(role, audience, "another-uid"), role, RUN, what).reason == "WrongPod"
@@ -73,10 +73,10 @@ def test_what_is_allowed(may, role: str, audience: str, what: str):
 @pytest.mark.parametrize(
     ("may", "role", "audience", "what", "status", "reason"),
     [
-        (may_fetch_bundle, "agent", "fetch", SEALED, 403, "WrongArchive"),
-        (may_fetch_bundle, "agent", "fetch", "A" * 64, 400, "InvalidDigest"),
+        (may_fetch_bundle, "agent", "record", SEALED, 403, "WrongArchive"),
+        (may_fetch_bundle, "agent", "record", "A" * 64, 400, "InvalidDigest"),
         (may_fetch_bundle, "agent", "evaluate", PUBLIC, 403, "WrongAudience"),
-        (may_fetch_sealed, "agent", "fetch", SEALED, 403, "NotForAgents"),
+        (may_fetch_sealed, "agent", "record", SEALED, 403, "NotForAgents"),
         (may_fetch_sealed, "agent", "evaluate", SEALED, 403, "NotForAgents"),
         (may_fetch_sealed, "evaluator", "evaluate", PUBLIC, 403, "WrongArchive"),
         (may_fetch_sealed, "evaluator", "evaluate", OTHER, 403, "WrongArchive"),
@@ -99,7 +99,7 @@ def test_what_is_refused_and_how(may, role: str, audience: str, what: str, statu
 def test_a_task_that_is_not_resolved_yet_is_waited_for():
     unresolved = replace(RUN, public_sha256=None, sealed_sha256=None)
 
-    assert may_fetch_bundle(pod("agent", "fetch"), "agent", unresolved, PUBLIC).status == 425
+    assert may_fetch_bundle(pod("agent", "record"), "agent", unresolved, PUBLIC).status == 425
     assert may_fetch_sealed(pod("evaluator", "evaluate"), "evaluator", unresolved, SEALED).status == 425
 
 

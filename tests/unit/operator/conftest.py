@@ -39,14 +39,14 @@ def state(kind: str, **more: Any) -> dict[str, Any]:
 
 
 def pod(role: str = "agent", *, phase: str = "Running", scheduled: bool = True, **changes: Any) -> dict[str, Any]:
-    """A pod of run-1. `fetch`, `record`, `main` take container states; `metadata` and `status` are merged."""
+    """A pod of run-1. `fetch` (an evaluator's), `record`, `main` take container states; the rest is merged."""
     uid = AGENT_POD_UID if role == "agent" else EVALUATOR_POD_UID
     main = names.CONTAINER_AGENT if role == "agent" else names.CONTAINER_CHECKS
     over = {"terminated": {"exitCode": 0, "reason": "Completed", "startedAt": START, "finishedAt": START}}
     running = {"running": {"startedAt": START}}
     ended = phase in {"Succeeded", "Failed"}
     states = {
-        "fetch": changes.get("fetch", over),
+        "fetch": changes.get("fetch", over if role != "agent" else None),
         "record": changes.get("record", over if ended else running),
         main: changes.get("main", over if ended else running),
     }

@@ -1,12 +1,14 @@
 """What every pod and policy must and must not hold, whatever the run and the class ask for."""
 
 import json
+import subprocess
+from pathlib import Path
 from typing import Any
 
 import pytest
 from fairtrial_operator import build, policies
 from fairtrial_operator.build import PodSettings
-from fairtrial_runner import diff, normalizing, record
+from fairtrial_runner import diff, normalizing, recorder
 
 from fairtrial import names, plans
 from fairtrial.api.base import digest, quantity_value
@@ -169,10 +171,10 @@ def test_no_workspace_overflows_what_is_the_recorders_own(workspace: str) -> Non
     pod = build.agent_pod(
         make_run(candidate=candidate), make_task(), make_resource_class(workspaceSize=workspace), SETTINGS
     )
-    plan = load(AgentPlan, {one["name"]: one for one in by_name(pod, "fetch")["env"]}[names.ENV_PLAN]["value"])
+    plan = load(AgentPlan, {one["name"]: one for one in by_name(pod, "record")["env"]}[names.ENV_PLAN]["value"])
 
     (spool,) = [one for one in pod["spec"]["volumes"] if one["name"] == "spool"]
-    patch, events, collected = diff._LINES_MAX + 8 * 2**20, normalizing._EVENTS_BYTES, 2 * record._COLLECTED_BYTES
+    patch, events, collected = diff._LINES_MAX + 8 * 2**20, normalizing._EVENTS_BYTES, 2 * recorder._COLLECTED_BYTES
     most = plan.snapshot_max_bytes + patch + events + collected + 3 * 3 * plan.stream_keep_bytes // 2
     assert int(quantity_value(spool["emptyDir"]["sizeLimit"])) >= most
     assert plan.snapshot_max_bytes <= min(quantity_value(workspace), 2**30)
@@ -226,7 +228,6 @@ def test_the_recorder_sees_the_home_folder_read_only_and_only_to_collect_from_it
 
 
 def test_each_helper_holds_its_own_capability_alone() -> None:
-    assert audiences(agent(), "fetch") == [names.AUDIENCE_FETCH]
     assert audiences(agent(), "record") == [names.AUDIENCE_RECORD]
     assert audiences(evaluator(), "fetch") == [names.AUDIENCE_EVALUATE]
     assert audiences(evaluator(), "record") == [names.AUDIENCE_RECORD]
@@ -249,10 +250,11 @@ def test_nothing_sealed_is_in_an_agent_pod() -> None:
     assert "/sealed" not in text
 
 
-def test_only_fetch_writes_what_everybody_relies_on() -> None:
+def test_what_everybody_relies_on_is_written_before_anything_untrusted_runs_and_not_by_it() -> None:
+    assert mounts(agent(), "record")[names.SHARED_DIR]
+    assert mounts(evaluator(), "fetch")[names.SHARED_DIR]
+    assert not mounts(evaluator(), "record")[names.SHARED_DIR]
     for pod, main in ((agent(), "agent"), (evaluator(), "checks")):
-        assert mounts(pod, "fetch")[names.SHARED_DIR]
-        assert not mounts(pod, "record")[names.SHARED_DIR]
         assert not mounts(pod, main)[names.SHARED_DIR]
 
 
@@ -267,10 +269,36 @@ def test_the_checks_see_nothing_sealed_and_the_recorder_keeps_its_own() -> None:
 
 
 def test_the_recorder_is_a_sidecar_that_starts_first_and_ends_last() -> None:
-    record, fetch = agent()["spec"]["initContainers"]
+    (record,) = agent()["spec"]["initContainers"]
+    fetch, judge = evaluator()["spec"]["initContainers"]
 
-    assert (fetch["name"], "restartPolicy" in fetch) == ("fetch", False)
     assert (record["name"], record["restartPolicy"]) == ("record", "Always")
+    assert (judge["name"], judge["restartPolicy"]) == ("record", "Always")
+    assert (fetch["name"], "restartPolicy" in fetch) == ("fetch", False)
+
+
+def copies_the_runtime(into: Path) -> None:
+    """Run the recorder's hook, with the pod's folders below `into`."""
+    (record,) = agent()["spec"]["initContainers"]
+    sh, option, script = record["lifecycle"]["postStart"]["exec"]["command"]
+    script = script.replace("/opt/fairtrial", f"{into}/opt").replace(names.SHARED_DIR, f"{into}/shared")
+    subprocess.run([sh, option, script], check=True)
+
+
+def test_the_runtime_is_there_before_the_agents_container_is_started(tmp_path: Path) -> None:
+    (tmp_path / "opt/runtime/bin").mkdir(parents=True)
+    (tmp_path / "opt/runtime/bin/python3").write_text("first")
+    half = tmp_path / "shared/runtime.part/bin"  # of a recorder that was killed while it copied
+    half.mkdir(parents=True)
+    (half / "stale").touch()
+
+    copies_the_runtime(tmp_path)
+    copied = tmp_path / "shared/runtime/bin"
+    assert [one.name for one in copied.iterdir()] == ["python3"]
+
+    (tmp_path / "opt/runtime/bin/python3").write_text("second")
+    copies_the_runtime(tmp_path)
+    assert (copied / "python3").read_text() == "first", "it is in use when a recorder is started again"
 
 
 def test_images_are_the_ones_that_were_pinned() -> None:
@@ -293,7 +321,7 @@ def test_the_kubelet_has_time_for_every_phase() -> None:
 
 # --- plans ------------------------------------------------------------------------------------------------------------
 def test_a_pod_is_told_its_plan_its_gateway_and_itself() -> None:
-    env = {one["name"]: one for one in by_name(agent(), "fetch")["env"]}
+    env = {one["name"]: one for one in by_name(agent(), "record")["env"]}
 
     plan = load(AgentPlan, env[names.ENV_PLAN]["value"])
     assert plan.bundle_sha256 == PUBLIC_SHA256

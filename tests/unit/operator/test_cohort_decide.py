@@ -73,6 +73,7 @@ def test_a_draft_is_accepted_and_waits_to_be_sealed() -> None:
 
 
 BAD_TASK = {"name": "task-1", "publicSha256": "0" * 64, "sealedSha256": "b" * 64}
+PROVIDED = {"resourceClassName": "small", "network": {"modelProviderRef": {"name": "p"}}}
 WITHOUT = Found(TASKS | {"task-2": None}, FOUND.resource_class, {})
 
 
@@ -84,6 +85,7 @@ WITHOUT = Found(TASKS | {"task-2": None}, FOUND.resource_class, {})
         ({}, {"found": WITHOUT}, "TaskNotFound", "task-2"),
         ({}, {"found": replace(FOUND, resource_class=None)}, "ResourceClassNotFound", "resourceClassName"),
         ({"tasks": [BAD_TASK]}, {}, "DigestMismatch", "publicSha256"),
+        ({"execution": PROVIDED}, {}, "ModelProviderNotFound", "spec.execution.network.modelProviderRef"),
         ({"amends": {"name": "old", "reason": "x"}}, {}, "NotAcceptable", "there is no cohort 'old' here"),
         ({"treatment": {"says": "x", "parts": ["files"]}}, {}, "NotAcceptable", "spec.treatment.parts"),
     ],
@@ -258,9 +260,9 @@ class Life:
                     if name not in self.runs:
                         self.created.append(name)
                     self.runs.setdefault(name, body | {"metadata": body["metadata"] | {"uid": f"uid-{name}"}})
-            case CancelRuns(names=stopped):
+            case CancelRuns(names=stopped, reason=reason):
                 for name in stopped:
-                    self.runs[name]["spec"]["cancel"] = {"reason": "x"}
+                    self.runs[name]["spec"]["cancel"] = {"reason": reason}
                 self.cancelled += stopped
             case DeleteRuns(names=gone):
                 for name in gone:
@@ -585,6 +587,20 @@ def test_suspension_creates_nothing_and_resumption_goes_on() -> None:
     assert len(life.created) == 4
 
 
+def test_a_run_that_was_announced_and_not_created_waits_while_its_cohort_is_suspended() -> None:
+    life = Life.of(execution={"resourceClassName": "small", "parallelism": 2})
+    life.step()
+    assert (len(life.ledger.tickets), life.created) == (2, [])
+
+    life.change(suspend=True)
+    life.rest()
+    assert life.created == []
+
+    life.change(suspend=False)
+    life.rest()
+    assert life.created == list(life.ledger.tickets)
+
+
 ENDORSED = ledgers.LedgerEntry("endorsement", sha256="5" * 64)
 
 
@@ -643,6 +659,7 @@ def test_cancelling_stops_what_runs_and_counts_what_never_did() -> None:
     life.change(cancel=Cancel(reason="enough"))
     life.rest()
     assert life.cancelled == [life.created[2]]
+    assert life.runs[life.created[2]]["spec"]["cancel"] == {"reason": "Cohort cohort-1: enough"}
     assert said(life.cohort, "Complete")[0] == "False"
     assert life.ledger.decisions[life.created[1]].by == ""
 

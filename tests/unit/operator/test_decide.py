@@ -9,6 +9,7 @@ import pytest
 from fairtrial_operator import pods
 from fairtrial_operator.accept import NamespaceView, Ticket
 from fairtrial_operator.decide import decide
+from fairtrial_operator.progress import progress
 from fairtrial_operator.seen import (
     CreatePod,
     DeletePod,
@@ -23,7 +24,7 @@ from fairtrial_operator.seen import (
 )
 
 from fairtrial import names
-from fairtrial.api import BenchmarkRun, find_condition, parse
+from fairtrial.api import BenchmarkRun, Deadlines, find_condition, parse
 from fairtrial.api.run import ResolvedResourceClass, ResolvedTask
 from fairtrial.cohort.preregistration import Resolved
 from fairtrial.evidence.record import load_record
@@ -439,12 +440,27 @@ def gone_later(pod: Any) -> Any:
 
 
 def test_a_set_up_that_hangs_is_given_up_by_its_own_clock(at: Any) -> None:
-    hanging = at.pod(phase="Pending", fetch={"running": {"startedAt": at.START}}, record=None, main=None)
+    """The evaluator's: an agent pod's recorder keeps the time of its own set-up."""
+    hanging = at.pod("evaluator", phase="Pending", fetch={"running": {"startedAt": at.START}}, record=None, main=None)
 
-    assert decide(at.accepted(), at.seen(agent=hanging), at.NOON).action is None
-    run = at.after(at.accepted(), at.seen(agent=hanging), at.NOON + timedelta(seconds=301))
+    def overdue(seconds: int) -> str | None:
+        now = at.NOON + timedelta(seconds=seconds)
+        return progress(hanging, "checks", Deadlines(), now, node_lost=False).overdue
 
-    assert run.status.agent_pod.facts.overdue == "setup"
+    assert overdue(0) is None
+    assert overdue(301) == "setup"
+
+
+def test_each_image_of_an_agent_pod_has_its_own_time_to_come(at: Any) -> None:
+    """The recorder's has come when it starts; the agent's image may be another, and large."""
+    later = (at.NOON + timedelta(seconds=500)).isoformat()
+    pulled = at.pod(phase="Pending", record={"running": {"startedAt": later}}, main=None)
+
+    def overdue(pod: Any) -> str | None:
+        return progress(pod, "agent", Deadlines(), at.NOON + timedelta(seconds=700), node_lost=False).overdue
+
+    assert overdue(at.pod(phase="Pending", record=None, main=None)) == "pulling"
+    assert overdue(pulled) is None
 
 
 def test_another_owners_pod_of_that_name_is_left_alone_and_named(at: Any) -> None:

@@ -34,7 +34,9 @@ def test_little_must_be_set() -> None:
         ("FAIRTRIAL_TOKEN_SECONDS", "60"),
         ("FAIRTRIAL_LEASE_SECONDS", "soon"),
         ("FAIRTRIAL_PROBES", "[{]"),
-        ("FAIRTRIAL_PROBES", '[{"name": "x", "kind": "icmp", "host": "h", "port": 1}]'),
+        ("FAIRTRIAL_PROBES", '[{"name": "x", "kind": "icmp", "host": "10.0.0.1", "port": 1}]'),
+        ("FAIRTRIAL_PROBES", '[{"name": "x", "kind": "tcp", "host": "metadata.internal", "port": 80}]'),
+        ("FAIRTRIAL_CLUSTER_DNS", "dns.internal"),
     ],
 )
 def test_what_is_wrong_is_named(name: str, value: str) -> None:

@@ -136,7 +136,7 @@ def test_probes_tell_refusals_from_connections_and_answers():
                 Probe("open", "tcp", "127.0.0.1", tcp.getsockname()[1]),
                 Probe("closed", "tcp", "127.0.0.1", 1),
                 Probe("silent", "udp-dns", "127.0.0.1", silent.getsockname()[1]),
-                Probe("nowhere", "tcp", "not an address", 1),
+                Probe("nowhere", "tcp", "fe80::1", 1),
             ],
             attempts=1,
             pauses=(0,),
@@ -148,15 +148,39 @@ def test_probes_tell_refusals_from_connections_and_answers():
     assert isolation.judge([], 1) == "not_applicable"
 
 
+def test_a_name_proves_nothing_since_no_pod_resolves_it():
+    with pytest.raises(ValueError, match="metadata"):
+        isolation.prove([Probe("x", "tcp", "metadata.internal", 80)], attempts=1, pauses=(0,))
+
+
+@pytest.mark.parametrize(
+    ("host", "far"),
+    [
+        ("10.0.0.1", False),
+        ("169.254.169.254", False),
+        ("fd00:ec2::254", False),
+        ("1.1.1.1", True),
+        ("2606:4700::1", True),
+    ],
+)
+def test_an_answer_is_waited_for_as_long_as_it_may_take_from_there(host, far, monkeypatch):
+    waited = []
+    monkeypatch.setattr(isolation, "_try", lambda _, patience: waited.append(patience) or "timeout")
+
+    isolation.prove([Probe("x", "tcp", host, 1)], attempts=1, pauses=(0,))
+
+    assert waited == [0.5 if far else 0.25]
+
+
 def test_one_connection_among_many_refusals_disproves_isolation():
     assert isolation.judge([ProbeResult("x", "tcp", "h", 1, ["timeout", "connected", "timeout"])], 3) == "failed"
 
 
 def test_a_policy_that_is_enforced_a_moment_late_is_proven_by_a_later_round_and_told(monkeypatch):
     answers = iter(["timeout", "connected", "timeout", "timeout", "connected"])
-    monkeypatch.setattr(isolation, "_try", lambda _: next(answers))
+    monkeypatch.setattr(isolation, "_try", lambda *_: next(answers))
 
-    (late,) = isolation.prove([Probe("x", "tcp", "h", 1)], attempts=2, pauses=(0, 0, 0))
+    (late,) = isolation.prove([Probe("x", "tcp", "10.0.0.1", 1)], attempts=2, pauses=(0, 0, 0))
 
     assert late.answers == ["timeout", "connected", "timeout", "timeout"]
     assert isolation.judge([late], 2) == "proven"
@@ -164,9 +188,9 @@ def test_a_policy_that_is_enforced_a_moment_late_is_proven_by_a_later_round_and_
 
 
 def test_what_is_reached_in_every_round_is_never_proven(monkeypatch):
-    monkeypatch.setattr(isolation, "_try", lambda _: "connected")
+    monkeypatch.setattr(isolation, "_try", lambda *_: "connected")
 
-    results = isolation.prove([Probe("x", "tcp", "h", 1)], attempts=1, pauses=(0, 0))
+    results = isolation.prove([Probe("x", "tcp", "10.0.0.1", 1)], attempts=1, pauses=(0, 0))
 
     assert results[0].answers == ["connected", "connected"]
     assert isolation.judge(results, 1) == "failed"
