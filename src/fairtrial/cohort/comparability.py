@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairtrial.api.cohort import BenchmarkCohortSpec
+from fairtrial.cohort.differences import told_apart
 from fairtrial.evidence.record_model import Record
 from fairtrial.evidence.value import Value
 
@@ -55,14 +56,16 @@ _NODE_FACTS = ("kernel", "machine", "processors")
 
 @dataclass(frozen=True)
 class Finding:
-    """A block, or for an image a candidate, whose runs differ in something, with what each of them has."""
+    """A block, or for an image a candidate, whose runs differ in something, with what each of them has. As text: what
+    tells them apart."""
 
     where: str
     what: str
     values: Mapping[str, str]  # by run
 
     def __str__(self) -> str:
-        told = "; ".join(f"{run}: {value}" for run, value in sorted(self.values.items()))
+        readable = {run: value.replace('\\"', '"') for run, value in self.values.items()}
+        told = "; ".join(f"{run}: {value}" for run, value in sorted(told_apart(readable).items()))
         return f"{self.where}: {self.what} differs ({told})"
 
 

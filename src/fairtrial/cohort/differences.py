@@ -1,6 +1,9 @@
 """What the candidates of a cohort differ in: parts of themselves, and circumstances that they work under. Pure."""
 
-from collections.abc import Mapping
+import itertools
+import json
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, get_args
 
@@ -11,7 +14,8 @@ from fairtrial.api.constitution import Circumstance, Part
 PARTS: tuple[str, ...] = get_args(Part)
 CIRCUMSTANCES: tuple[str, ...] = get_args(Circumstance)
 
-_SHOWN = 60  # characters of a value in a sentence
+SHOWN_MAX = 60  # characters of a value in a sentence
+_MARK = re.compile(r"[\s,{}\[\]]")  # where a text may be cut without tearing a word
 _AS_CONTROLS = "what the controls say"
 
 
@@ -37,8 +41,48 @@ def differences(spec: BenchmarkCohortSpec) -> list[Difference]:
     for aspect in (*CIRCUMSTANCES, *PARTS):
         values = {candidate.name: _value(spec, candidate, aspect) for candidate in spec.candidates}
         if len({digest(value) for value in values.values()}) > 1:
-            found.append(Difference(aspect, {name: _brief(value) for name, value in values.items()}))
+            found.append(Difference(aspect, told_apart({name: _text(value) for name, value in values.items()})))
     return found
+
+
+def told_apart(texts: Mapping[str, str]) -> dict[str, str]:
+    """The texts for a sentence: as they are if all are short, or one; else what not all share, with … for the rest."""
+    if len(set(texts.values())) == 1 or all(len(text) <= SHOWN_MAX for text in texts.values()):
+        return dict(texts)
+    ours = list(texts.values())
+    start = _word_before(ours[0], _common(ours))
+    rests = [text[start:] for text in ours]
+    shared = _common([rest[::-1] for rest in rests])
+    shared -= _word_after(rests[0][len(rests[0]) - shared :])
+    parts = [rest[: len(rest) - shared] for rest in rests]
+    if any(len(part) > SHOWN_MAX for part in parts) and len({part[:SHOWN_MAX] for part in parts}) < len(set(ours)):
+        return {name: f"SHA-256 {digest(text)[:12]}…" for name, text in texts.items()}  # they differ further on
+    return {name: _cut(part, more=(start > 0, shared > 0)) for name, part in zip(texts, parts, strict=True)}
+
+
+def _cut(part: str, *, more: tuple[bool, bool]) -> str:
+    """A part of a text, with … where there is more of it: before, and after."""
+    before, after = more
+    shown = f"{part[:SHOWN_MAX]}{'…' if after or len(part) > SHOWN_MAX else ''}"
+    return f"…{shown}" if before and part else shown or "…"
+
+
+def _common(texts: Sequence[str]) -> int:
+    """How many characters all texts begin with alike."""
+    alike = (len(set(characters)) == 1 for characters in zip(*texts, strict=False))
+    return sum(itertools.takewhile(bool, alike))
+
+
+def _word_before(text: str, end: int) -> int:
+    """Where the word begins in which `end` lies, if that is near."""
+    marks = [mark.end() for mark in _MARK.finditer(text, max(0, end - SHOWN_MAX // 2), end)]
+    return marks[-1] if marks else end
+
+
+def _word_after(text: str) -> int:
+    """How many characters of `text` belong to a word that began before it, if it ends soon."""
+    mark = _MARK.search(text, 0, SHOWN_MAX // 2)
+    return mark.start() if mark else min(len(text), SHOWN_MAX // 2)
 
 
 def provider_of(spec: BenchmarkCohortSpec, candidate: CohortCandidate) -> str:
@@ -68,12 +112,9 @@ def _value(spec: BenchmarkCohortSpec, candidate: CohortCandidate, aspect: str) -
     return f"{candidate.image}, version {candidate.version}" if aspect == "image" else as_json.get(aspect)
 
 
-def _brief(value: Any) -> str:
+def _text(value: Any) -> str:
     if value in ("", [], {}, None):
         return _AS_CONTROLS if value == "" else "none"
-    text = value if isinstance(value, str) else ""
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        text = " ".join(value)
-    if text and len(text) <= _SHOWN:
-        return repr(text)
-    return f"SHA-256 {digest(value)[:12]}…"
+        value = " ".join(value)
+    return repr(value) if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)

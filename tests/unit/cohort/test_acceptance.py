@@ -5,10 +5,13 @@ from typing import Any, get_args
 import pytest
 from fairtrial_analysis.rule.model import rule_of_spec
 from fairtrial_analysis.rule.vocabulary import METRICS, STATISTICS
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fairtrial.api import BenchmarkCohort, parse
 from fairtrial.api.decision import Metric, Statistic, Step
 from fairtrial.cohort.acceptance import problems
+from fairtrial.cohort.differences import SHOWN_MAX, told_apart
 from fairtrial.errors import InvalidInput
 from fairtrial.testing import CANDIDATE_IMAGE, confirmatory, make_cohort
 
@@ -80,6 +83,22 @@ def test_a_mechanism_comparison_differs_in_the_treatment_only(part: str, change:
     assert one.startswith("spec.treatment.parts: a mechanism comparison may differ in the treatment only")
     assert f"candidates differ in {part} (" in one
     assert said(two(on=change, treatment={"says": "It.", "parts": [part]})) == []
+
+
+def test_of_a_long_part_what_differs_is_shown():
+    common = ["python3", "/opt/agent/of/a/name/that/is/long/enough/agent.py", "{projectDir}"]
+    (one,) = said(two(on={"argv": [*common[:2], "--twice", common[2]]}, off={"argv": common}))
+    assert "candidates differ in argv (on: …--twice …; off: …)" in one
+    (one,) = said(two(on={"files": {"prompt": f"{'Think. ' * 99}Twice."}}, off={"files": {"prompt": "Think. " * 99}}))
+    assert "Twice." in one
+
+
+@given(st.lists(st.text("ab ,", max_size=150), min_size=2, max_size=4), st.text("ab ,", max_size=99), st.text("ab"))
+def test_what_differs_is_told_apart_in_few_words(middles: list[str], before: str, after: str):
+    texts = {str(number): f"{before}{middle}{after}" for number, middle in enumerate(middles)}
+    told = told_apart(texts)
+    assert all((told[a] == told[b]) == (texts[a] == texts[b]) for a in texts for b in texts)
+    assert max(map(len, told.values())) <= SHOWN_MAX + 2
 
 
 def test_a_treatment_that_is_not_there_is_no_treatment():

@@ -60,6 +60,12 @@ def test_a_block_that_differs_is_named_with_the_difference(name: str):
     assert "r2: " in told[0]
 
 
+def test_of_long_values_what_tells_them_apart_is_told():
+    first, second = record("r1", "once"), record("r2", "twice", status={"resourceClass": {"limits": {"cpu": "2"}}})
+    (told,) = found(first, second)
+    assert told == 'task-1-0001: limits differs (r1: …"cpu":"1"…; r2: …"cpu":"2"…)'
+
+
 def answered(name: str, candidate: str, *models: str) -> Record:
     """The record of a run whose calls these models answered, whatever was asked for."""
     network = {"modelProviderRef": {"name": "p"}}

@@ -662,6 +662,8 @@ def test_cancelling_stops_what_runs_and_counts_what_never_did() -> None:
     assert life.runs[life.created[2]]["spec"]["cancel"] == {"reason": "Cohort cohort-1: enough"}
     assert said(life.cohort, "Complete")[0] == "False"
     assert life.ledger.decisions[life.created[1]].by == ""
+    assert life.ledger.cancelled is not None
+    assert life.ledger.cancelled.reason == "enough"
 
     life.end(life.created[2], "cancelled", "cancelled")
     life.rest()
@@ -856,6 +858,11 @@ def test_complete_is_for_ever_and_objects_go_when_their_time_is_over() -> None:
     assert life.rest().again_after == 60
     life.end(life.created[0])
     life.now = NOON + timedelta(seconds=61)
+    held = life.runs[life.created[0]]["metadata"]
+    held["finalizers"] = [names.RUN_FINALIZER]
+    life.rest()
+    assert list(life.runs) == [life.created[0]], "what the operator still holds goes later"
+    held["finalizers"] = []
     life.rest()
 
     assert life.runs == {}

@@ -318,8 +318,7 @@ class CohortObserver:
         """Compare the runs of each block by their records, read one after the other. Blocks; for a thread."""
         found = comparability(cohort.spec, several(lambda entry: self._record(cohort, entry), entries))
         different = sorted({one.where for one in found})
-        told = " ".join(f"{one.where}: {one.what} differs." for one in found[:SHOWN_FINDINGS])
-        return Blocks(len(different), told)
+        return Blocks(len(different), " ".join(f"{one}." for one in found[:SHOWN_FINDINGS]))
 
     def _record(self, cohort: BenchmarkCohort, entry: LedgerEntry) -> Record:
         metadata = cohort.metadata
