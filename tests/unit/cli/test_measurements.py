@@ -2,7 +2,9 @@
 
 import io
 import json
+import re
 import statistics
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -83,15 +85,26 @@ def test_quartiles_are_those_of_the_statistics_module():
     assert quantile([Fraction(3)], Fraction(95, 100)) == 3
 
 
-def test_a_tail_needs_the_samples_that_bound_it():
-    def shown(count: int) -> str:
-        found, _ = measured(book_with(("r1", "eager", [number * 1_000_000 for number in range(count)])))
-        console = Console(file=io.StringIO(), width=200)
-        console.print(table(found))
-        return console.file.getvalue()  # type: ignore[attr-defined]
+def shown(samples: Sequence[int]) -> str:
+    """The table of one run with these samples, in milliseconds."""
+    found, _ = measured(book_with(("r1", "eager", [sample * 1_000_000 for sample in samples])))
+    console = Console(file=io.StringIO(), width=200)
+    console.print(table(found))
+    return console.file.getvalue()  # type: ignore[attr-defined]
 
-    assert "too few samples" in shown(measurements.TAIL_SAMPLES - 1)
-    assert "too few samples" not in shown(measurements.TAIL_SAMPLES)
+
+def test_the_table_has_median_quartiles_range_and_tail():
+    head, row = shown([1000, *range(99, 0, -1)]).splitlines()
+
+    cells = ["METRIC", "CANDIDATE", "RUNS", "SAMPLES", "MEDIAN", "QUARTILES", "RANGE", "95TH PERCENTILE"]
+    assert re.split(r" {2,}", head.strip()) == cells
+    told = ["cold_start_ms", "eager", "1", "100", "50.5", "25.75 to 75.25", "1 to 1,000", "95.05"]
+    assert re.split(r" {2,}", row.strip()) == told
+
+
+def test_a_tail_needs_the_samples_that_bound_it():
+    assert "too few samples" in shown(range(measurements.TAIL_SAMPLES - 1))
+    assert "too few samples" not in shown(range(measurements.TAIL_SAMPLES))
 
 
 def test_only_the_document_that_a_gate_named_is_attached_and_only_once():
