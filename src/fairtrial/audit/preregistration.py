@@ -79,7 +79,7 @@ def read(folder: Folder) -> Plan | None:
             str(cohort["namespace"]),
             str(cohort["name"]),
             str(cohort["uid"]),
-            tuple(_slot(raw, entry) for entry in raw["schedule"]["entries"]),
+            _slots(raw),
             tuple(policy.get("reasons", ())),
             int(policy.get("maxPerCell", 1)),
         )
@@ -119,9 +119,13 @@ def _schedule(raw: JsonObject, findings: Findings) -> None:
         findings.add("SCHEDULE_NOT_FROM_SEED", PATH, f"Seed {seed} makes another schedule.")
 
 
-def _slot(raw: JsonObject, entry: JsonObject) -> Slot:
-    task = {one["name"]: one for one in raw["tasks"]}[entry["task"]]
-    candidate = {one["name"]: one for one in raw["candidates"]}[entry["candidate"]]
+def _slots(raw: JsonObject) -> tuple[Slot, ...]:
+    tasks, candidates = ({one["name"]: one for one in raw[key]} for key in ("tasks", "candidates"))
+    entries = raw["schedule"]["entries"]
+    return tuple(_slot(raw, one, tasks[one["task"]], candidates[one["candidate"]]) for one in entries)
+
+
+def _slot(raw: JsonObject, entry: JsonObject, task: JsonObject, candidate: JsonObject) -> Slot:
     variants = [one for one in task.get("variants", ()) if one["candidate"] == entry["candidate"]]
     fixture = variants[0] if variants else task
     return Slot(

@@ -19,7 +19,7 @@ from fairtrial.api.task import BenchmarkTask
 from fairtrial.cohort.acceptance import Problem
 from fairtrial.cohort.differences import provider_of
 from fairtrial.cohort.runs import candidate_json
-from fairtrial.cohort.schedule import Entry, Schedule, make_schedule, schedule_of
+from fairtrial.cohort.schedule import Entry, Schedule, check_size, make_schedule, schedule_of
 from fairtrial.errors import InvalidInput
 
 JsonObject = dict[str, Any]
@@ -134,6 +134,7 @@ def schedule_in(preregistration: JsonObject) -> Schedule:
     """The schedule that a preregistration holds, read strictly; InvalidInput where it is none."""
     raw = preregistration.get("schedule")
     made: Schedule = documents.from_json(Schedule, raw, "schedule")
+    check_size(made.tasks, made.candidates, made.repetitions)
     return made
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from fairtrial import documents, names
 from fairtrial.api import BenchmarkCohort
+from fairtrial.api.cohort import RUNS_MAX
 from fairtrial.errors import InvalidInput
 
 ALGORITHM = "sha256-blocks-v1"
@@ -104,6 +105,7 @@ def make_schedule(
         raise InvalidInput(f"schedule.algorithm: {algorithm!r} is not known here; {ALGORITHM} is.")
     if isinstance(seed, bool) or not isinstance(seed, int):
         raise InvalidInput(f"schedule.seed: {seed!r} is no integer.")
+    check_size(tasks, candidates, repetitions)
     for field, given in (("tasks", tasks), ("candidates", candidates)):
         if len(set(given)) != len(given):
             raise InvalidInput(f"{field}: two share a name; give each its own.")
@@ -116,6 +118,15 @@ def make_schedule(
                 index = len(entries) + 1
                 entries.append(Entry(index, run_name(cohort, index), block, task, candidate, repetition))
     return Schedule(cohort, seed, ordered_tasks, ordered_candidates, repetitions, entries, algorithm)
+
+
+def check_size(tasks: Sequence[str], candidates: Sequence[str], repetitions: int) -> None:
+    """InvalidInput for more runs than a cohort may have: a stored document could ask for more than any memory holds."""
+    if len(tasks) * len(candidates) * repetitions > RUNS_MAX:
+        raise InvalidInput(
+            f"schedule: tasks, candidates and repetitions make more than {RUNS_MAX} runs.",
+            next_move="No cohort may have so many: fetch the document again.",
+        )
 
 
 def run_name(cohort: str, index: int) -> str:

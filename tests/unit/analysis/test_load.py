@@ -1,7 +1,10 @@
 """Records are taken as the ledger and the schedule say, or an error with its code stops a confirmatory verdict."""
 
+import copy
 import dataclasses
+import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -15,6 +18,7 @@ from fairtrial_analysis.load.source import FolderSource
 from fairtrial_analysis.load.values import accounted_of
 from fairtrial_analysis.rule.evaluate import evaluate
 
+from fairtrial.cohort.ledger import Ledger, LedgerEntry
 from fairtrial.errors import InvalidInput, StoreError, StoreUnavailable
 from fairtrial.evidence.correction import Change, Correction, Superseded
 from fairtrial.evidence.memory import MemoryStore
@@ -196,6 +200,169 @@ def test_a_preregistration_whose_schedule_is_not_of_its_seed_is_an_error():
     assert "PREREGISTRATION_CONTRADICTORY" in codes(load(made.source()))
 
 
+# --- what a ledger says that was written anew, so that its chain holds ------------------------------------------------
+Entries = list[dict[str, Any]]
+
+
+def retold(made: Example, change: Callable[[Entries], Entries], put: dict[str, bytes] | None = None) -> Example:
+    """The same evidence with a ledger of other entries, one to a page, and these objects by the ends of their keys."""
+    store, here = MemoryStore(), made.layout.cohort(*made.address)
+    pages = sorted(key for key in made.store.objects if key.startswith(here.ledger()))
+    for key, data in made.store.objects.items():
+        if key not in pages:
+            ending = next((end for end in put or () if key.endswith(end)), None)
+            store.put(key, data if ending is None or put is None else put[ending])
+    told = [entry for key in pages for entry in json.loads(made.store.objects[key])["entries"]]
+    ledger = Ledger(made.cohort.metadata.name, made.cohort.metadata.uid)
+    for entry in change(copy.deepcopy(told)):
+        fields = {key: value for key, value in entry.items() if key != "number"}
+        data = ledger.page([LedgerEntry(**fields)], "2026-01-02T00:00:00Z").to_bytes()
+        store.put(here.ledger_page(ledger.size + 1), data)
+        ledger.take(data)
+    return dataclasses.replace(made, store=store, size=ledger.size)
+
+
+def of(kind: str, entries: Entries, run: str) -> dict[str, Any]:
+    return next(entry for entry in entries if entry["kind"] == kind and entry["run"] == run)
+
+
+def stored_as(made: Example, data: bytes) -> Example:
+    """The first run's record has these bytes, and the ledger names their SHA-256."""
+    run = first_run(made)
+
+    def named(entries: Entries) -> Entries:
+        of("record", entries, run)["sha256"] = hashlib.sha256(data).hexdigest()
+        return entries
+
+    return retold(made, named, {f"/{record_key(made, run).split('/runs/')[1]}": data})
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (lambda data: data + b"\n", "RECORD_NOT_CANONICAL"),
+        (lambda data: json.dumps(json.loads(data), indent=1).encode(), "RECORD_NOT_CANONICAL"),
+        (lambda data: data[:-20], "RECORD_UNREADABLE"),
+        (lambda _: b"", "RECORD_UNREADABLE"),
+        (
+            lambda data: data.replace(b'"outcome":"passed"', b'"outcome":"failed","outcome":"passed"'),
+            "RECORD_UNREADABLE",
+        ),
+        (lambda data: data.replace(b'"message":"', b'"message":"\xff'), "RECORD_UNREADABLE"),
+        (lambda data: b"[" * 100_000, "RECORD_UNREADABLE"),
+        (lambda data: data.replace(b'"value":60000', b'"value":NaN'), "RECORD_UNREADABLE"),
+    ],
+    ids=["a line's end", "indented", "truncated", "empty", "a key twice", "no UTF-8", "nested without end", "NaN"],
+)
+def test_a_record_of_other_bytes_that_the_ledger_names_is_an_error(change: Callable[[bytes], bytes], code: str):
+    made = small()
+    loaded = load(stored_as(made, change(made.store.objects[record_key(made, first_run(made))])).source())
+
+    assert codes(loaded) == {code}
+    assert verdict(loaded) == "INCONCLUSIVE"
+    assert [row.outcome for row in loaded.rows].count("void") == 1
+
+
+def other_outcome(entries: Entries, run: str) -> Entries:
+    of("record", entries, run)["outcome"] = "failed"
+    return entries
+
+
+def never_ended(entries: Entries, run: str) -> Entries:
+    return [entry for entry in entries if (entry["kind"], entry.get("run")) != ("record", run)]
+
+
+def stranger(entries: Entries, run: str) -> Entries:
+    """A ticket, and a record that is that of a scheduled run, under a name that is in no schedule."""
+    own = [of(kind, entries, run) | {"run": "stranger-00001"} for kind in ("ticket", "record")]
+    return [*entries[:-1], *own, entries[-1]]
+
+
+def admitted_stranger(entries: Entries, run: str) -> Entries:
+    return [*entries[:-1], of("ticket", entries, run) | {"run": "stranger-00001"}, entries[-1]]
+
+
+def told_twice(entries: Entries, run: str) -> Entries:
+    """The record of one run for another one as well."""
+    other = next(entry for entry in entries if entry["kind"] == "record" and entry["run"] != run)
+    first = of("record", entries, run)
+    other["uid"], other["sha256"] = first["uid"], first["sha256"]
+    return entries
+
+
+def replaced_though_it_passed(entries: Entries, run: str) -> Entries:
+    """Another try for a run that was judged, and never begun."""
+    said = of("record", entries, run)
+    granted = {
+        "kind": "replacement", "run": run, "uid": said["uid"], "index": said["index"], "by": f"{run}-r1",
+        "code": "allowed", "why": "It was too slow.",
+    }  # fmt: skip
+    ticket = {"kind": "ticket", "run": f"{run}-r1", "index": said["index"]}
+    lost = {"kind": "lost", "run": f"{run}-r1", "uid": said["uid"], "index": said["index"], "why": "It is gone."}
+    return [*entries[:-1], granted, ticket, lost, entries[-1]]
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (other_outcome, "RECORD_DISAGREES"),
+        (never_ended, "RUN_UNACCOUNTED"),
+        (stranger, "RECORD_NOT_SCHEDULED"),
+        (admitted_stranger, "TICKET_NOT_SCHEDULED"),
+        (told_twice, "RECORD_DUPLICATE"),
+        (replaced_though_it_passed, "ACCOUNTING"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_a_ledger_that_says_what_cannot_be_is_an_error(change: Callable[[Entries, str], Entries], code: str):
+    made = small()
+    run = first_run(made)
+    loaded = load(retold(made, lambda entries: change(entries, run)).source())
+
+    assert code in codes(loaded)
+    assert verdict(loaded) == "INCONCLUSIVE"
+    assert len({row.run for row in loaded.rows if not row.replaces}) == 20
+
+
+def test_a_run_that_the_ledger_calls_lost_was_not_run_and_is_no_error():
+    made = small()
+    run = first_run(made)
+
+    def lost(entries: Entries) -> Entries:
+        said = of("record", entries, run)
+        made = {"kind": "lost", "run": run, "uid": said["uid"], "index": said["index"], "why": "It is gone."}
+        entries[entries.index(said)] = made
+        entries[-1]["counts"] |= {"passed": 19, "notRun": 1}
+        return entries
+
+    loaded = load(retold(made, lost).source())
+    row = next(row for row in loaded.rows if row.run == run)
+
+    assert loaded.wrong == ()
+    assert (row.outcome, row.reason) == ("not_run", "lost_without_a_record")
+
+
+def test_nothing_of_what_agents_left_is_read_and_nothing_twice():
+    """Memory and time do not depend on how much a run wrote: only records are read."""
+    made, read = small(), list[str]()
+    left = [key.replace("record.json", "artifacts/snapshot.tar") for key in made.store.objects if "record" in key]
+
+    class Counting(MemoryStore):
+        def get(self, key: str, *, limit: int = GET_LIMIT) -> bytes:
+            read.append(key)
+            return super().get(key, limit=limit)
+
+    store = Counting()
+    for key, data in {**made.store.objects, **dict.fromkeys(left, b"x" * 1000)}.items():
+        store.put(key, data)
+
+    loaded = load(dataclasses.replace(made, store=store).source())
+
+    assert (len(left), len(loaded.rows), loaded.wrong) == (20, 20, ())
+    assert not set(left) & set(read)
+    assert max(Counter(read).values()) == 1
+
+
 def test_without_a_preregistration_that_can_be_read_there_is_no_analysis():
     with pytest.raises(InvalidInput, match="preregistration"):
         load(damaged(small(), "preregistration.json", lambda _: b"{}").source())
@@ -331,9 +498,22 @@ def test_a_correction_that_does_not_fit_is_an_error_and_changes_nothing():
     assert first(loaded).values["duration_ms"].value == 60000
 
 
-def test_a_correction_that_the_ledger_names_and_nobody_has_is_an_error():
-    made = damaged(correcting(small(), WALL), "corrections/00000001.json", lambda _: None)
-    assert codes(load(made.source())) == {"CORRECTION_NOT_STORED"}
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (lambda _: None, "CORRECTION_NOT_STORED"),
+        (lambda data: data.replace(b"61000", b"61001"), "CORRECTION_DIGEST"),
+        (lambda data: data[:-9], "CORRECTION_UNREADABLE"),
+    ],
+    ids=["gone", "another", "truncated"],
+)
+def test_a_correction_that_is_not_the_one_that_the_ledger_names_is_an_error_and_changes_nothing(change: Any, code: str):
+    loaded = load(damaged(correcting(small(), WALL), "corrections/00000001.json", change).source())
+
+    assert code in codes(loaded)
+    assert loaded.corrections == ()
+    assert first(loaded).values["duration_ms"].value == 60000
+    assert verdict(loaded) == "INCONCLUSIVE"
 
 
 # --- values -----------------------------------------------------------------------------------------------------------

@@ -95,6 +95,17 @@ def test_what_is_sealed_is_found_good():
     assert verify(to_bytes(document(pilot, found(pilot)))) == []
 
 
+@pytest.mark.parametrize("where", ["spec", "schedule"])
+def test_more_runs_than_a_cohort_may_have_are_refused_before_anything_is_made_of_them(where: str):
+    made = sealed()
+    made[where]["repetitions"] = 10**30
+
+    assert any("more than 20000 runs" in problem.message for problem in verify(to_bytes(made)))
+    if where == "schedule":
+        with pytest.raises(InvalidInput, match="more than 20000 runs"):
+            schedule_in(made)
+
+
 def swap(made: dict[str, Any]) -> None:
     entries = made["schedule"]["entries"]
     entries[0]["candidate"], entries[1]["candidate"] = entries[1]["candidate"], entries[0]["candidate"]

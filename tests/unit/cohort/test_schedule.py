@@ -198,6 +198,7 @@ def test_a_shortened_name_is_a_name(name: str, limit: int):
     ({"tasks": ["t", "t"]}, "tasks"),
     ({"candidates": ["a", "a"]}, "candidates"),
     ({"algorithm": "random"}, "schedule.algorithm"),
+    ({"repetitions": 10**30}, "schedule"),
 ])  # fmt: skip
 def test_what_makes_no_schedule_is_refused_with_its_field(change: dict[str, Any], field: str):
     good: dict[str, Any] = {"cohort": "c", "seed": 1, "tasks": ["t"], "candidates": ["a"], "repetitions": 1}
