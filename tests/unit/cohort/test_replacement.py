@@ -255,6 +255,11 @@ def test_a_cancelled_run_is_not_replaced():
     assert decide(ALL, Evidence("void", None, "invariant"), used=0).code == "not_invalid"
 
 
+@pytest.mark.parametrize("outcome", ["passed", "failed", "void", "cancelled"])
+def test_no_reason_lets_a_run_be_replaced_that_is_not_invalid(outcome: Any):
+    assert decide(ALL, Evidence(outcome, "host_failure", "evicted"), used=0).code == "not_invalid"
+
+
 # --- for any facts at all ---------------------------------------------------------------------------------------------
 many = settings(max_examples=1500, deadline=None)
 maybe = st.booleans()

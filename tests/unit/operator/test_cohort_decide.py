@@ -836,6 +836,7 @@ def test_blocks_are_compared_once_when_all_runs_have_ended(finds: Any, told: Any
     life.rest()
 
     assert said(life.cohort, "Comparable") == told
+    assert find_condition(life.cohort.status.conditions, "Comparable").message == finds[1]  # type: ignore[union-attr]
     assert life.cohort.status.blocks_not_comparable == finds[0]
     assert said(life.cohort, "Complete") == ("True", "AllAccountedFor")
 

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from fairtrial_operator.cohorts.apply import CohortApplier
 from fairtrial_operator.cohorts.book import Book
 from fairtrial_operator.cohorts.observe import CohortNotes, CohortObserver
-from fairtrial_operator.cohorts.seen import Append, CreateRuns, PutPreregistration, SignLedger
+from fairtrial_operator.cohorts.seen import Append, Blocks, CreateRuns, PutPreregistration, SignLedger
 from fairtrial_operator.kube import AlreadyExists, Forbidden, NotFound
 from fairtrial_operator.signatory import Signatory
 from fairtrial_operator.state import State
@@ -27,8 +27,8 @@ from fairtrial.cohort import preregistration
 from fairtrial.cohort.ledger import Ledger, LedgerEntry
 from fairtrial.cohort.preregistration import Found
 from fairtrial.cohort.runs import run_manifest
-from fairtrial.cohort.schedule import schedule_of
-from fairtrial.errors import SigningFailed, StoreUnavailable
+from fairtrial.cohort.schedule import Entry, schedule_of
+from fairtrial.errors import InvalidInput, SigningFailed, StoreUnavailable
 from fairtrial.evidence.layout import Layout
 from fairtrial.evidence.memory import MemoryStore
 from fairtrial.evidence.probe import Capabilities, ObjectLock
@@ -36,7 +36,15 @@ from fairtrial.evidence.record import assemble
 from fairtrial.signing import keys as signing_keys
 from fairtrial.signing import storing
 from fairtrial.signing.keys import SigningKey
-from fairtrial.testing import COHORT_UID, make_cohort, make_finished_run, make_resource_class, make_task
+from fairtrial.testing import (
+    COHORT_UID,
+    agent_report,
+    evaluation_report,
+    make_cohort,
+    make_finished_run,
+    make_resource_class,
+    make_task,
+)
 
 TASKS = {"task-1": make_task(), "task-2": make_task("task-2", publicArchive={"sha256": "f" * 64, "size": 1})}
 FOUND = Found(TASKS, make_resource_class(), {})
@@ -467,6 +475,37 @@ def test_a_run_that_was_recorded_and_is_gone_is_known_by_its_record(follows: str
     if known:
         assert seen.records[FIRST].sha256 == hashlib.sha256(data).hexdigest()
         assert seen.evidence[FIRST].outcome == seen.records[FIRST].outcome == "invalid"
+
+
+def kept(world: World, cohort: BenchmarkCohort, entry: Entry, **agent: Any) -> LedgerEntry:
+    """A run of the schedule that passed, its record in the store; `agent` changes its report."""
+    run = make_finished_run(entry.run, **body(cohort, entry.index)["spec"])
+    data = assemble(run, agent_report(**agent), evaluation_report(), ()).to_bytes()
+    world.store.put(Layout().run("trials", entry.run, run.metadata.uid, "cohort-1").record(), data)
+    digest = hashlib.sha256(data).hexdigest()
+    return LedgerEntry("record", run=entry.run, uid=run.metadata.uid, index=entry.index, sha256=digest)
+
+
+def test_blocks_are_compared_by_their_records_and_what_differs_is_told() -> None:
+    world, cohort = World(), sealed()
+    first, second, *others = schedule_of(cohort).entries[:4]
+    good = [kept(world, cohort, entry) for entry in (first, *others)]
+
+    odd = kept(world, cohort, second, initial_state_sha256="2" * 64)
+
+    found = world.observer.blocks(cohort, [*good, odd])
+    assert found.different == 1
+    assert found.message.startswith(f"{first.block}: initialState differs ({first.run}: ")
+    assert f"; {second.run}: 2222" in found.message
+    assert world.observer.blocks(cohort, good) == Blocks()
+
+
+def test_a_record_that_is_not_the_one_that_the_ledger_names_is_not_compared() -> None:
+    world, cohort = World(), sealed()
+    entry = kept(world, cohort, schedule_of(cohort).entries[0])
+
+    with pytest.raises(InvalidInput, match="is not the record that the ledger names"):
+        world.observer.blocks(cohort, [dataclasses.replace(entry, sha256="0" * 64)])
 
 
 def test_a_cohort_yields_to_one_of_a_higher_priority_that_wants_to_create() -> None:
