@@ -5,11 +5,11 @@ from collections.abc import Callable
 import pytest
 
 from fairtrial.audit.verify import Result
-from tests.unit.audit.tampering import CASES
+from tests.unit.audit import contradictions
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", contradictions.CASES)
 def test_tampering_is_told_by_its_codes(name: str, checked: Callable[[dict[str, bytes]], Result]):
-    make, codes = CASES[name]
+    make, codes = contradictions.CASES[name]
 
     assert checked(make()).findings.codes == codes

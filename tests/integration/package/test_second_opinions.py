@@ -23,13 +23,13 @@ FLIPPED = ["data/preregistration.json", f"data/runs/{RUN}/artifacts/agent/snapsh
 
 @pytest.fixture
 def package(fetched: Path, bucket: Bucket, tsa: Authority, tmp_path: Path) -> Path:
-    """A copy to work on, with the public keys and the authority's root in it as VERIFY.md names them."""
+    """A copy to work on, with the trust list, its keys and the authority's root beside it as VERIFY.md says."""
     folder = tmp_path / "package"
     shutil.copytree(fetched, folder)
-    keys = bucket.made.keys
-    for name, key in (("analysis", keys.analysis), ("operator", keys.operator), ("evaluator", keys.evaluator)):
-        (folder / f"{name}.pub").write_text(key.public.pem)
-    (folder / "authority.pem").write_text(tsa.root_pem)
+    (tmp_path / "trust.json").write_bytes(bucket.trust.to_bytes())
+    for command in commands(folder, "python3"):
+        subprocess.run(["bash", "-c", command], cwd=folder, check=True)
+    (tmp_path / "authority.pem").write_text(tsa.root_pem)
     return folder
 
 
@@ -62,6 +62,15 @@ def test_sha256sum_names_the_file_in_which_a_bit_was_flipped(package: Path, offl
 
     assert done.returncode == 1
     assert f"{path}: FAILED" in done.stdout
+
+
+def test_the_keys_are_those_of_the_list_and_lie_beside_the_package(
+    package: Path, fetched: Path, bucket: Bucket
+) -> None:
+    keys = {key.role: key.key.pem for key in bucket.trust.keys}
+
+    assert {path.stem: path.read_text() for path in package.parent.glob("*.pub")} == keys
+    assert {path.name for path in package.iterdir()} == {path.name for path in fetched.iterdir()}
 
 
 def test_bagit_accepts_the_package_and_not_one_with_a_file_more(fetched: Path, package: Path, offline: Offline) -> None:
@@ -101,7 +110,7 @@ def test_cosign_refuses_a_statement_that_was_edited_or_is_of_another_role(
 ) -> None:
     [command, *_] = commands(package, "cosign")
     command = command.replace("cosign", str(cosign), 1)
-    foreign = offline("bash", "-c", command.replace("analysis.pub", "operator.pub"), cwd=package)
+    foreign = offline("bash", "-c", command.replace("../analysis.pub", "../operator.pub"), cwd=package)
     statement = package / paths.STATEMENT
     text = statement.read_text()
     at = text.index('"payload":"') + 200
@@ -140,7 +149,7 @@ def test_openssl_and_a_shell_tell_which_signed_file_was_changed(package: Path, o
 
 
 def test_openssl_refuses_another_key(package: Path, offline: Offline) -> None:
-    (package / "analysis.pub").write_text((package / "operator.pub").read_text())
+    (package.parent / "analysis.pub").write_text((package.parent / "operator.pub").read_text())
 
     assert "Verification Failure" in by_openssl(package, offline).stdout
 
