@@ -10,7 +10,7 @@ from typing import Any
 
 from fairtrial import documents
 from fairtrial.api.base import digest
-from fairtrial.api.cohort import Amends, BenchmarkCohort
+from fairtrial.api.cohort import Amends, BenchmarkCohort, BenchmarkCohortSpec
 from fairtrial.api.provider import ModelProvider
 from fairtrial.api.reading import parse
 from fairtrial.api.resource_class import ResourceClass
@@ -136,6 +136,26 @@ def schedule_in(preregistration: JsonObject) -> Schedule:
     made: Schedule = documents.from_json(Schedule, raw, "schedule")
     check_size(made.tasks, made.candidates, made.repetitions)
     return made
+
+
+def spec_in(preregistration: JsonObject) -> BenchmarkCohortSpec:
+    """The spec that was frozen, read as strictly as when it was applied; InvalidInput with the field that does not fit.
+
+    Whoever computes from a stored document may then rely on its shape.
+    """
+    frozen, candidates = preregistration.get("spec"), preregistration.get("candidates")
+    if not isinstance(frozen, dict) or not isinstance(candidates, list):
+        raise InvalidInput("preregistration: has no spec or no candidates.")
+    raw = frozen | {"tasks": preregistration.get("tasks"), "candidates": [_as_applied(one) for one in candidates]}
+    return parse(BenchmarkCohortSpec, raw, name="preregistration")
+
+
+def _as_applied(candidate: Any) -> Any:
+    """A sealed candidate as the spec has it; what is none is left for the reader to refuse."""
+    if not isinstance(candidate, dict) or not isinstance(candidate.get("configuration"), dict):
+        return None
+    kept = {key: candidate[key] for key in ("name", "role", "under") if candidate.get(key)}
+    return candidate["configuration"] | kept
 
 
 def resolved_in(preregistration: JsonObject) -> Resolved:

@@ -18,6 +18,7 @@ from fairtrial_analysis.load.source import FolderSource
 from fairtrial_analysis.load.values import accounted_of
 from fairtrial_analysis.rule.evaluate import evaluate
 
+from fairtrial import documents
 from fairtrial.cohort.ledger import Ledger, LedgerEntry
 from fairtrial.errors import InvalidInput, StoreError, StoreUnavailable
 from fairtrial.evidence.correction import Change, Correction, Superseded
@@ -366,6 +367,32 @@ def test_nothing_of_what_agents_left_is_read_and_nothing_twice():
 def test_without_a_preregistration_that_can_be_read_there_is_no_analysis():
     with pytest.raises(InvalidInput, match="preregistration"):
         load(damaged(small(), "preregistration.json", lambda _: b"{}").source())
+
+
+@pytest.mark.parametrize("value", [None, [], {}, "x", -1, 10**30], ids=repr)
+@pytest.mark.parametrize(
+    "path",
+    [
+        "spec", "spec.analysis", "spec.constitution", "spec.constitution.secondaryMetrics", "spec.gates.1",
+        "spec.gates.1.evidence", "spec.gates.1.evidence.0", "spec.decisionRule.conditions.1.statistic",
+        "spec.decisionRule.order", "spec.stage", "spec.repetitions", "schedule.repetitions", "schedule.entries.0.task",
+        "tasks.0.name", "tasks.0.variants", "candidates.0.role", "candidates.0.configuration", "cohort.uid",
+    ],
+)  # fmt: skip
+def test_a_preregistration_of_another_shape_is_refused_or_an_error_and_never_a_crash(path: str, value: Any):
+    held = json.loads(next(data for key, data in small().store.objects.items() if key.endswith("preregistration.json")))
+    *parents, last = [int(part) if part.isdecimal() else part for part in path.split(".")]
+    found = held
+    for part in parents:
+        found = found[part]
+    found[last] = value
+
+    try:
+        loaded = load(damaged(small(), "preregistration.json", lambda _: documents.dump(held)).source())
+    except InvalidInput as error:
+        assert "preregistration" in str(error)
+    else:
+        assert codes(loaded) or value == []  # no variants are what there was
 
 
 def test_the_ledger_is_read_as_far_as_asked_for_and_no_further():

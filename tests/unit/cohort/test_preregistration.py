@@ -13,6 +13,7 @@ from fairtrial.cohort.preregistration import (
     document,
     resolved_in,
     schedule_in,
+    spec_in,
     spec_sha256,
     to_bytes,
     verify,
@@ -93,6 +94,28 @@ def test_what_is_sealed_is_found_good():
     assert verify(to_bytes(document(cohort, found(cohort)))) == []
     pilot = make_cohort()
     assert verify(to_bytes(document(pilot, found(pilot)))) == []
+
+
+@pytest.mark.parametrize("spec", [confirmatory(), {}, {"mode": "endToEnd"}], ids=["confirmatory", "pilot", "declared"])
+def test_the_spec_that_was_sealed_is_read_as_it_was_applied(spec: dict[str, Any]):
+    cohort = make_cohort(**spec)
+    found_spec = spec_in(document(cohort, found(cohort)))
+
+    assert found_spec.as_json() == cohort.spec.as_json()
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "why"),
+    [
+        ("spec", [], "no spec"),
+        ("candidates", None, "no spec or no candidates"),
+        ("candidates", [{"name": "a"}], "candidates"),
+        ("tasks", [{"name": "t"}], "tasks"),
+    ],
+)
+def test_a_spec_that_is_none_is_refused_with_its_field(key: str, value: Any, why: str):
+    with pytest.raises(InvalidInput, match=why):
+        spec_in(sealed() | {key: value})
 
 
 @pytest.mark.parametrize("where", ["spec", "schedule"])

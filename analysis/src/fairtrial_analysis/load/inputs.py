@@ -7,13 +7,14 @@ from typing import Any
 
 from fairtrial import documents
 from fairtrial.cohort.ledger import Ledger, LedgerPage
-from fairtrial.cohort.preregistration import schedule_in, verify
+from fairtrial.cohort.preregistration import schedule_in, spec_in, verify
 from fairtrial.cohort.schedule import Entry, Schedule
 from fairtrial.errors import DigestMismatch, InvalidInput
 from fairtrial.evidence.correction import Correction, check_chain
 from fairtrial_analysis.rule.model import DecisionRule, rule_of_spec
 
 JsonObject = dict[str, Any]
+Fixture = tuple[str, str, str]  # name, public and sealed digest of a task as a candidate gets it
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class Plan:
     configurations: Mapping[str, str]  # candidate → SHA-256 of its configuration
     places: Mapping[int, int]  # index in the schedule → place in its block, from 1
     schedule_by_run: Mapping[str, Entry]
+    fixtures: Mapping[tuple[str, str], Fixture]  # by task and candidate
 
     @property
     def cohort(self) -> tuple[str, str, str]:
@@ -60,12 +62,6 @@ class Plan:
         first = [each for each in (self.treatment, self.control) if each]
         return (*first, *(each for each in self.schedule.candidates if each not in first))
 
-    def fixture(self, task: str, candidate: str) -> tuple[str, str, str]:
-        """Name, public and sealed digest of a task as this candidate gets it."""
-        found = next(one for one in self.document["tasks"] if one["name"] == task)
-        mine = next((one for one in found.get("variants", ()) if one["candidate"] == candidate), found)
-        return mine["name"], mine["publicSha256"], mine["sealedSha256"]
-
 
 def plan_of(data: bytes) -> tuple[Plan, list[Wrong]]:
     """The preregistration; InvalidInput if nothing can be made of it, errors if it contradicts itself."""
@@ -73,6 +69,7 @@ def plan_of(data: bytes) -> tuple[Plan, list[Wrong]]:
     try:
         held: JsonObject = documents.load(JsonObject, data, name="preregistration")
         schedule = schedule_in(held)
+        spec_in(held)  # all that follows, and the report, rely on its shape
         roles = {one["name"]: one.get("role") for one in held["candidates"]}
         treatments, controls = ([name for name, role in sorted(roles.items()) if role == wanted] for wanted in
                                 ("treatment", "control"))  # fmt: skip
@@ -82,7 +79,9 @@ def plan_of(data: bytes) -> tuple[Plan, list[Wrong]]:
         rule = rule_of_spec(raw, *pair) if raw and pair[0] and pair[1] else None
         places = {entry.index: place for block in schedule.blocks for place, entry in enumerate(block, start=1)}
         configurations = {one["name"]: one["configurationSha256"] for one in held["candidates"]}
-        _ = (held["cohort"]["namespace"], held["cohort"]["name"], held["cohort"]["uid"], spec["stage"])
+        fixtures = _fixtures(held, schedule)
+        if not all(isinstance(held["cohort"][key], str) for key in ("namespace", "name", "uid")):
+            raise InvalidInput("cohort: namespace, name and uid are text.")
     except (InvalidInput, KeyError, TypeError, IndexError) as error:
         raise InvalidInput(
             f"preregistration: can't be read: {error!s}.",
@@ -98,8 +97,20 @@ def plan_of(data: bytes) -> tuple[Plan, list[Wrong]]:
         configurations,
         places,
         schedule.by_run,
+        fixtures,
     )
     return plan, wrong
+
+
+def _fixtures(held: JsonObject, schedule: Schedule) -> dict[tuple[str, str], Fixture]:
+    """What each candidate gets of each task; KeyError where the schedule names a task that there is not."""
+    tasks = {one["name"]: one for one in held["tasks"]}
+    found = {}
+    for task, candidate in {(entry.task, entry.candidate) for entry in schedule.entries}:
+        own = {one["candidate"]: one for one in tasks[task].get("variants", ())}
+        mine = own.get(candidate, tasks[task])
+        found[task, candidate] = (mine["name"], mine["publicSha256"], mine["sealedSha256"])
+    return found
 
 
 @dataclass

@@ -121,7 +121,7 @@ def _misfits(record: Record, data: bytes, expected: Expected) -> Iterator[tuple[
 
 def _of_task(record: Record, expected: Expected) -> Iterator[tuple[str, str]]:
     plan, entry, task = expected.plan, expected.entry, record.identity.task
-    name, public, sealed = plan.fixture(entry.task, entry.candidate)
+    name, public, sealed = plan.fixtures[entry.task, entry.candidate]
     if task.name != name:
         yield "RECORD_MISPLACED", f"is of task {task.name}, not {name}."
     for told, wanted in ((task.public_sha256, public), (task.sealed_sha256, sealed)):
