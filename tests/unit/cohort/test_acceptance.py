@@ -318,6 +318,7 @@ def test_candidates_could_begin():
         ({"candidates": []}, "spec.candidates: candidates must hold at least one candidate"),
         ({"tasks": []}, "spec.tasks: tasks must hold at least one task"),
         ({"candidates": [ON, ON]}, "spec.candidates: two candidates share a name"),
+        ({"tasks": [{"name": "t", "publicSha256": n * 64, "sealedSha256": DIGEST} for n in "12"]}, "two tasks share a"),
         ({"candidates": [ON | {"argv": []}]}, "spec.candidates[0].argv: argv must not be empty"),
         ({"repetitions": 0}, "spec.repetitions"),
         ({"mode": "paired"}, "spec.mode: Input should be 'mechanism', 'endToEnd' or 'composition'"),

@@ -890,9 +890,11 @@ def test_every_run_is_accounted_for_and_only_infrastructure_is_replaced(seed: in
     life = Life.of(execution={"resourceClassName": "small", "parallelism": parallelism})
     life.batch = chance.randint(1, 5)
     ends: dict[str, tuple[str, str, str]] = {}
+    told: list[str] = []
     for _ in range(3000):
         if chance.random() < 0.6:
-            life.step()
+            event = life.step().event
+            told += [event.reason] if event else []
         elif life.under_way:
             name = chance.choice(life.under_way)
             ends[name] = chance.choice(ENDS)
@@ -904,6 +906,8 @@ def test_every_run_is_accounted_for_and_only_infrastructure_is_replaced(seed: in
     counts = life.cohort.status.counts
     assert said(life.cohort, "Complete") == ("True", "AllAccountedFor")
     assert counts.adds_up
+    assert told == ["Complete"], "its end is an event, and nothing on the way"
+    assert life.cohort.status.progress == f"{counts.done}/{counts.done}"
     assert counts.done == counts.scheduled + counts.replacements == len(life.runs) == len(set(life.created))
     for outcome in ("passed", "failed", "invalid", "void", "cancelled"):
         assert getattr(counts, outcome) == sum(end[0] == outcome for end in ends.values())

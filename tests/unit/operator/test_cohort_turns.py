@@ -15,6 +15,7 @@ from fairtrial_operator.kube import NotFound
 from fairtrial_operator.state import COHORT, State, WorkKey, cohort_key
 from fairtrial_operator.workqueue import WorkQueue
 
+from fairtrial.api.cohort import CohortCounts
 from fairtrial.cohort import preregistration
 from fairtrial.cohort.preregistration import Found
 from fairtrial.evidence.layout import Layout
@@ -152,6 +153,8 @@ def test_a_scrape_finds_where_the_runs_of_each_cohort_are_until_it_is_gone() -> 
     operator.work(16)  # until both have created all that they may, and rest
     assert shown(one) == shown(other)
     assert (sum(shown(one).values()), shown(one)["passed"]) == (200, 0)
+    places = set(CohortCounts().as_json()) - {"scheduled", "replacements"}
+    assert shown(one).keys() == places, "every place where a run can be, and no other"
 
     raw = operator.state.cohorts.get(key_of(one.as_json()))
     assert raw is not None
