@@ -3,11 +3,12 @@
 import hashlib
 import secrets
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 
 import pytest
 
 from fairtrial.errors import Conflict, DigestMismatch, StoreError, StoreUnavailable
+from fairtrial.evidence import s3_client
 from fairtrial.evidence.objects import PART_SIZE
 from fairtrial.evidence.probe import probe
 from fairtrial.evidence.s3_calls import CHECKSUM, DIGEST
@@ -172,3 +173,23 @@ def test_wrong_credentials_are_said_with_a_next_move(world):
 
     with pytest.raises(StoreError, match="AWS_SECRET_ACCESS_KEY"):
         S3Store(settings).put(fresh("a.txt"), b"x")
+
+
+def test_a_clock_that_is_wrong_is_said_once_and_nothing_is_stored(
+    store: S3Store, proxy, monkeypatch: pytest.MonkeyPatch
+):
+    class Slow(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]
+            return datetime.now(tz) - timedelta(minutes=20)
+
+    key = fresh("a.txt")
+    proxy.order("PUT", "SlowDown", 503, where=key)
+    with monkeypatch.context() as patched:
+        patched.setattr(s3_client, "datetime", Slow)
+        with pytest.raises(StoreError, match="clock") as refused:
+            store.put(key, b"x")
+
+    assert not isinstance(refused.value, StoreUnavailable)
+    assert proxy.done == ["SlowDown"]
+    assert store.put(key, b"x").created
