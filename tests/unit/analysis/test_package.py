@@ -24,6 +24,7 @@ from fairtrial.evidence import package_paths as paths
 from fairtrial.evidence.layout import sha256
 from fairtrial.evidence.memory import MemoryStore
 from fairtrial.signing import keys
+from fairtrial.testing import CANDIDATE_IMAGE
 from tests import stored_cohort
 from tests.stored_cohort import BUCKET, Stored, known_keys, leaking
 
@@ -198,11 +199,15 @@ def test_any_other_evidence_is_another_package(package: Package) -> None:
         return replace(came, seconds=came.seconds + 1) if (arm, repetition) == ("plain", 1) else came
 
     made = stored_cohort.make()
+    where = (made.example.layout, BUCKET)
+    one_entry_less = packaged(made.store, where, made.example.address, Settings(made.example.size - 1))[1]
     digests = [
         package.digest,
-        build(stored_cohort.make(slower, tasks=1)).digest,
+        build(stored_cohort.make(slower)).digest,  # two records of twenty
         build(stored_cohort.make(tasks=3)).digest,
         build(stored_cohort.make(signed=False)).digest,
+        build(stored_cohort.make(analysis={"version": "0.1.0", "image": CANDIDATE_IMAGE, "seed": 8})).digest,
+        one_entry_less.digest,
         build(made, trust=None).digest,
     ]
 

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -22,29 +23,44 @@ try:
 except locale.Error:
     pass
 from fairtrial_analysis.examples import example_report
+from fairtrial_analysis.html.page import render
 from fairtrial_analysis.report.canonical import to_bytes
 from fairtrial_analysis.report.tables import runs_csv, runs_parquet
 report = example_report(tasks=3)
-made = {"json": to_bytes(report), "csv": runs_csv(report), "parquet": runs_parquet(report)}
-print(json.dumps({name: hashlib.sha256(data).hexdigest() for name, data in made.items()}))
+made = {"json": to_bytes(report), "csv": runs_csv(report), "parquet": runs_parquet(report), "html": render(report)}
+digests = {name: hashlib.sha256(data).hexdigest() for name, data in made.items()}
+print(json.dumps([locale.localeconv()["decimal_point"], digests]))
 """
 
 
-def run(folder: Path, **environment: str) -> dict[str, str]:
+def run(folder: Path, **environment: str) -> tuple[str, dict[str, str]]:
+    """The decimal point of the process's locale, and digests of what it made."""
     folder.mkdir()
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM], env=os.environ | environment, cwd=folder, capture_output=True, check=True
     )
-    made: dict[str, str] = json.loads(done.stdout)
-    return made
+    point, made = json.loads(done.stdout)
+    return point, made
+
+
+def with_a_comma(folder: Path) -> dict[str, str]:
+    """A locale that writes 0,5 for 0.5, where the machine has what one is made of."""
+    if shutil.which("localedef") and Path("/usr/share/i18n/locales/de_DE").exists():
+        made = folder / "de_DE.UTF-8"
+        subprocess.run(["localedef", "-i", "de_DE", "-f", "UTF-8", str(made)], check=True, capture_output=True)
+        return {"LOCPATH": str(folder), "LC_ALL": "de_DE.UTF-8"}
+    return {"LC_ALL": "C.UTF-8"}
 
 
 def test_two_processes_that_share_nothing_make_the_same_bytes(tmp_path: Path):
-    here = run(tmp_path / "a", PYTHONHASHSEED="1", TZ="UTC", LC_ALL="C", OMP_NUM_THREADS="1")
-    there = run(tmp_path / "b", PYTHONHASHSEED="4711", TZ="Asia/Kathmandu", LC_ALL="C.UTF-8", LANG="de_DE.UTF-8")
+    german = with_a_comma(tmp_path)
+
+    _, here = run(tmp_path / "a", PYTHONHASHSEED="1", TZ="UTC", LC_ALL="C", OMP_NUM_THREADS="1")
+    point, there = run(tmp_path / "b", PYTHONHASHSEED="4711", TZ="Asia/Kathmandu", **german)
 
     assert here == there
-    assert set(here) == {"json", "csv", "parquet"}
+    assert set(here) == {"json", "csv", "parquet", "html"}
+    assert (point == ",") == ("LOCPATH" in german)
 
 
 def shuffled(given: Loaded) -> Loaded:
