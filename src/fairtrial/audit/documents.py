@@ -14,7 +14,8 @@ from fairtrial.errors import Unproven
 
 _LARGE, _SMALL = 21, -6  # beyond so many digits before, or zeros after the point, ECMAScript writes an exponent
 SKEW = timedelta(seconds=60)  # between the clocks of operator, API server, nodes and authorities
-_text = json.JSONEncoder(ensure_ascii=False).encode
+_text = json.JSONEncoder(ensure_ascii=False).encode  # json.dumps would make an encoder each time: of a report, 40,000
+
 # What reading a document of another shape raises. Not more: a mistake of this program is no finding.
 _SHAPE = (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError)
 
@@ -54,11 +55,22 @@ def load_report(folder: Folder, path: str) -> Any:
 def jcs(value: Any) -> str:
     """RFC 8785: as our canonical form, with numbers as ECMAScript writes them."""
     if isinstance(value, dict):
-        ordered = sorted(value.items(), key=lambda pair: pair[0].encode("utf-16-be", "surrogatepass"))
-        return "{" + ",".join(f"{_text(key)}:{jcs(item)}" for key, item in ordered) + "}"
+        # Only beyond U+FFFF is the order of UTF-16's units not that of code points.
+        keys = sorted(value, key=None if all(map(str.isascii, value)) else _units)
+        return "{" + ",".join([f"{_text(key)}:{jcs(value[key])}" for key in keys]) + "}"
     if isinstance(value, list):
-        return "[" + ",".join(map(jcs, value)) + "]"
-    return _number(value) if isinstance(value, float) else _text(value)
+        return "[" + ",".join([jcs(item) for item in value]) + "]"
+    return _number(value) if isinstance(value, float) else _plain(value)
+
+
+def _plain(value: str | int | None) -> str:
+    """A value without floating point and without anything in it."""
+    # The encoder looks up its settings for all but text; of numbers a report has tens of thousands.
+    return int.__repr__(value) if type(value) is int else _text(value)
+
+
+def _units(key: str) -> bytes:
+    return key.encode("utf-16-be", "surrogatepass")
 
 
 @contextmanager
@@ -79,9 +91,6 @@ def precedes(earlier: str, later: str) -> bool:
 def note(refused: Unproven, path: str, findings: Findings) -> None:
     """A refusal as a finding."""
     findings.add(refused.code, path, refused.message)
-
-
-_text = json.JSONEncoder(ensure_ascii=False).encode  # json.dumps would make an encoder each time: of a report, 40,000
 
 
 def _number(value: float) -> str:
