@@ -392,7 +392,11 @@ def from_json(kind: Any, raw: Any, path: str) -> Any:
         return from_json(next(a for a in arguments if a is not types.NoneType), raw, path)
     if origin is list:
         items = raw if isinstance(raw, list) else _refuse(path, "is not a list")
-        return [from_json(arguments[0], item, f"{path}[{index}]") for index, item in enumerate(items)]
+        each = arguments[0]
+        return [
+            item if type(item) is each else from_json(each, item, f"{path}[{index}]")
+            for index, item in enumerate(items)
+        ]
     if origin is dict:
         pairs = raw if isinstance(raw, dict) else _refuse(path, "is not an object")
         return {key: from_json(arguments[1], item, f"{path}.{key}") for key, item in pairs.items()}
@@ -420,19 +424,26 @@ def camel(name: str) -> str:
 def _dataclass(kind: type, raw: Any, path: str) -> Any:
     if not isinstance(raw, dict):
         _refuse(path, "is not an object")
-    hints, known = _hints(kind), _fields(kind)
+    known = _read_as(kind)
     unknown = raw.keys() - known.keys()
     if unknown:
         _refuse(path, f"has unknown field {min(unknown)!r}")
     missing = _required(kind) - raw.keys()
     if missing:
         _refuse(path, f"lacks field {min(missing)!r}")
-    return kind(**{known[key].name: from_json(hints[known[key].name], raw[key], f"{path}.{key}") for key in raw})
+    given = {}
+    for key, value in raw.items():
+        name, wanted = known[key]
+        # Of most fields the type is plain and is right: then there is nothing more to look at, and no path to name.
+        given[name] = value if type(value) is wanted else from_json(wanted, value, f"{path}.{key}")
+    return kind(**given)
 
 
 @functools.cache
-def _hints(kind: type) -> dict[str, Any]:
-    return typing.get_type_hints(kind)
+def _read_as(kind: type) -> dict[str, tuple[str, Any]]:
+    """Attribute and type by key."""
+    hints = typing.get_type_hints(kind)
+    return {key: (f.name, hints[f.name]) for key, f in _fields(kind).items()}
 
 
 @functools.cache

@@ -55,7 +55,7 @@ class Calls:
             return Found(self._with((rule.id and before) or Call(), rule, record, item, roots))
         call = self._with((ident and before) or Call(), rule, record, item, roots)
         new = rule.kind == "tool_call" and not call.announced
-        self._open[ident] = replace(call, announced=call.announced or new)
+        self._open[ident] = replace(call, announced=True) if new else call
         if len(self._open) > self._most:
             self._open.pop(next(iter(self._open)))
         return Found(call, new=new)
@@ -77,7 +77,7 @@ class Calls:
         for name in ("parent", "agent"):
             if text := fields.word(paths.first(getattr(rule, name), record, item)):
                 changes[name] = text
-        call = replace(call, **changes)
+        call = replace(call, **changes) if changes else call
         if call.capability == model.RUN_COMMAND and programs.test_runs(call.command, self._adapter.test_commands):
             call = replace(call, capability=model.RUN_TESTS)
         return call

@@ -4,6 +4,8 @@ Reference: Clopper and Pearson 1934; covers at least its confidence, and usually
 interval.
 """
 
+from functools import lru_cache
+
 from scipy import stats
 
 from fairtrial_analysis.stats.conventions import CONVENTIONS, Conventions
@@ -11,6 +13,8 @@ from fairtrial_analysis.stats.interval import Interval, no_interval
 from fairtrial_analysis.stats.proportions.rate import NO_VALID_RUNS
 
 
+# scipy searches for the ends, and a report asks for those of none and of all in its few sizes again and again.
+@lru_cache(4096)
 def clopper_pearson(successes: int, n: int, conventions: Conventions = CONVENTIONS) -> Interval:
     """The exact interval of `successes` in `n`."""
     if n == 0:
