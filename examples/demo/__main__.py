@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -18,8 +19,12 @@ from examples.demo import agents, cohorts, models, signing, tries
 from examples.demo.install import OUR_IMAGES, ROOT, RUN_NAMESPACE, Target, existing_store, install
 from fairtrial.cli.kubectl import Kubectl
 from fairtrial.cli.watch import COLOURS, until_recorded
+from fairtrial.errors import FairtrialError
 from fairtrial.evidence.store import S3Store
 from local_cluster.images import PROVIDER as SCRIPTED_PROVIDER
+from local_cluster.images import BuildFailed
+from local_cluster.packages import MissingProgram
+from local_cluster.processes import ComponentFailed, PortTaken
 from local_cluster.progress import say, step
 
 # One of each kind of end, small enough for two cores; `make test` runs all of examples/runs.
@@ -33,6 +38,7 @@ DEMO_RUNS = (
 )
 DEMO_LABEL = "fairtrial.dev/demo"
 EXAMPLE_IMAGES = ("python", "node", "busybox")
+EXPLAINED = (FairtrialError, ComponentFailed, MissingProgram, PortTaken, BuildFailed)  # told in words, no traceback
 
 
 def main() -> None:
@@ -213,12 +219,13 @@ def _next_commands(target: Target, runs: list[dict[str, Any]]) -> str:
         lines.append(
             '  eval "$(.venv/bin/python -m local_cluster env)"      # kubectl, helm and the store for this shell'
         )
-        lines.append('  export PATH="$PWD/.venv/bin:$PATH"')
+    lines.append('  export PATH="$PWD/.venv/bin:$PATH"')
+    where = f"-n {RUN_NAMESPACE}" + (f" --context {shlex.quote(target.context)}" if target.context else "")
     lines += [
-        f"  kubectl -n {RUN_NAMESPACE} get benchmarkruns",
-        f"  kubectl -n {RUN_NAMESPACE} describe benchmarkrun {name}",
-        f"  fairtrial record {name} -n {RUN_NAMESPACE}               # the record, checked against its hash",
-        f"  fairtrial artifacts {name} -n {RUN_NAMESPACE} --to evidence/{name}",
+        f"  kubectl {where} get benchmarkruns",
+        f"  kubectl {where} describe benchmarkrun {name}",
+        f"  fairtrial record {name} {where}               # the record, checked against its hash",
+        f"  fairtrial artifacts {name} {where} --to evidence/{name}",
     ]
     return "\n".join(lines)
 
@@ -226,5 +233,7 @@ def _next_commands(target: Target, runs: list[dict[str, Any]]) -> str:
 if __name__ == "__main__":
     try:
         main()
+    except EXPLAINED as failure:
+        sys.exit(f"✗ {failure}")
     except KeyboardInterrupt:
         sys.exit("✗ interrupted; the same command goes on where this one was")

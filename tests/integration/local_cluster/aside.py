@@ -59,7 +59,9 @@ def left() -> dict[str, Any]:
         "rules": sorted(rules()),
         "cgroups": sorted(str(path) for root in node.cgroup_hierarchies() for path in root.glob(layout.CGROUP)),
         "sysctls": {name: value(name) for name in (*network.SYSCTLS, *network.TOUCHED_BY_COMPONENTS)},
-        "files": sorted(str(path) for folder in FIXED for path in Path(folder).rglob("*") if path.is_file()),
+        "files": sorted(
+            str(path) for folder in FIXED for path in Path(folder).rglob("*") if path.is_symlink() or not path.is_dir()
+        ),
         "state": sorted(path.name for path in layout.state().glob("*")) if layout.state().exists() else [],
         "builds": sorted(map(str, build_environment.run_folder().glob("*"))),
     }
