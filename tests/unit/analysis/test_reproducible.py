@@ -1,5 +1,6 @@
 """The same evidence gives the same bytes: in another process, folder, locale and time zone, in another order."""
 
+import hashlib
 import json
 import os
 import random
