@@ -13,6 +13,8 @@ from fairtrial_analysis.report.accounts import Flow
 from fairtrial_analysis.report.model import Report, Run
 from fairtrial_analysis.report.values import Number, Of
 
+# What no run is behind, by what it is of: where it lies from data/analysis/report.html.
+DOCUMENTS = {"sessions": "../construction.json", "samples": "../runtime.json"}
 LISTED = 2000  # runs beyond which the appendix counts them instead
 _NAMED = 12  # runs that are linked by name in a sentence
 
@@ -74,7 +76,9 @@ class Lookup:
         return {flow.arm: flow for flow in self.report.flow if flow.arm is not None}
 
     def behind(self, of: Of) -> str:
-        """Where the runs stand that a number was computed of."""
+        """Where the runs stand that a number was computed of, or the document that it was read from."""
+        if of.among in DOCUMENTS:
+            return DOCUMENTS[of.among]
         if of.task is not None and of.arm is not None and (of.task, of.arm) in self.cells:
             return "#" + identifier("runs-of", of.task, of.arm)
         if of.task is not None and any(task == of.task for task, _ in self.cells):

@@ -5,11 +5,16 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
-from fairtrial_analysis.examples import example_report, troubled
+from fairtrial_analysis.examples import example, example_report, troubled
+from fairtrial_analysis.html.lookup import DOCUMENTS
 from fairtrial_analysis.html.numbers import NO_VALUE
 from fairtrial_analysis.html.page import render
+from fairtrial_analysis.load.results import load
 
+from fairtrial.evidence.correction import Correction, Superseded
 from fairtrial.testing import CANDIDATE_IMAGE
+from tests.unit.analysis.test_spending import FRAMEWORK, OTHERS, PLAIN, RUNTIME, log
+from tests.unit.analysis.test_spending import report as report_with
 
 # Drawing of each of the twelve plots, by the beginning of its id, and the table of its numbers.
 PLOTS = {
@@ -89,6 +94,13 @@ def ranked() -> Page:
     return Page(render(example_report(tasks=3, candidates=candidates)))
 
 
+@pytest.fixture(scope="module")
+def spent() -> Page:
+    """With a construction log and runtime results."""
+    documents = {"construction": log(FRAMEWORK, PLAIN, *OTHERS), "runtime": RUNTIME}
+    return Page(render(report_with(**documents)))
+
+
 @pytest.mark.parametrize("plot", PLOTS)
 def test_each_plot_stands_above_the_table_of_its_numbers(plot: str, page: Page, ranked: Page):
     drawing, table = PLOTS[plot]
@@ -113,15 +125,18 @@ def test_the_verdict_has_a_table_and_so_has_its_stability(page: Page):
     assert len(page.rows["stability-table"]) == 19
 
 
-def test_every_number_leads_to_the_runs_behind_it(page: Page, ranked: Page):
-    for shown in (page, ranked):
+def test_every_number_leads_to_what_is_behind_it(page: Page, ranked: Page, spent: Page):
+    for shown in (page, ranked, spent):
         lost = [
             (table, values)
             for table, rows in shown.rows.items()
             if table not in ELSEWHERE
             for values, links in rows
             if any(re.search("[1-9]", value) and not value.startswith(ABSENT) for value in values)
-            and not any(link.startswith(("#run", "#lost", "#failed-runs", "../../data/runs/")) for link in links)
+            and not any(
+                link.startswith(("#run", "#lost", "#failed-runs", "../../data/runs/", *DOCUMENTS.values()))
+                for link in links
+            )
         ]
 
         assert lost == []
@@ -144,3 +159,30 @@ def test_every_count_of_runs_is_a_link_of_its_own(table: str, page: Page):
         )
 
         assert len(links) >= len(counts) - planned - machines, (values, links)
+
+
+def test_runtime_and_construction_stand_apart_and_lead_to_their_documents(spent: Page):
+    measured, saved = spent.rows["runtime-table"], spent.rows["break-even_tokens"]
+
+    assert [links for _, links in measured if links] == [["../runtime.json"]] * 2
+    assert saved[1] == (["30\N{NARROW NO-BREAK SPACE}000", NO_VALUE], ["../construction.json"])
+    assert not set(spent.rows["other-amounts"][0][1]) & set(DOCUMENTS.values())
+
+
+def test_corrections_and_deviations_are_shown_with_their_effect():
+    rows = load(example().source()).rows
+    row, plan = next(row for row in rows if row.valid), load(example().source()).plan
+    void = Correction(
+        1, "void", *plan.cohort, plan.sha256, "", "solution_accessed", "It read the solution.", "auditor",
+        "2026-01-03T00:00:00Z", Superseded(row.run, row.uid, row.record_sha256, row.index),
+    )  # fmt: skip
+    told = Correction(
+        2, "deviation", *plan.cohort, plan.sha256, void.sha256, "protocol_deviation", "A node was replaced.",
+        "operator", "2026-01-03T00:00:00Z",
+    )  # fmt: skip
+
+    text = render(example_report(corrections=[void, told])).decode()
+
+    assert "changes it" in text
+    for words in ("solution accessed", "It read the solution.", "A node was replaced."):
+        assert words in text, words

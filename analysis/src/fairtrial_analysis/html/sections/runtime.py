@@ -44,7 +44,7 @@ def _row(lookup: Lookup, metric: RuntimeMetric) -> list[Element | str]:
         numbers.metric(metric.metric),
         lookup.key(metric.arm),
         metric.unit,
-        str(summary.n),
+        tag("a", str(summary.n), href=lookup.behind(summary.of), class_="ev"),
         *middle,
         f"{p95} (interpolated)" if metric.p95_interpolated else p95,
         _exact(summary.maximum, printed),
