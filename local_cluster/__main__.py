@@ -6,6 +6,7 @@ import shlex
 import sys
 
 from local_cluster import cluster, images, layout
+from local_cluster.binaries import ProgramNotBuilt
 from local_cluster.packages import MissingProgram
 from local_cluster.processes import ComponentFailed, PortTaken
 from local_cluster.progress import say
@@ -18,7 +19,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         return int(options.run(options))
-    except (ComponentFailed, MissingProgram, PortTaken, images.BuildFailed) as failure:
+    except (ComponentFailed, MissingProgram, PortTaken, ProgramNotBuilt, images.BuildFailed) as failure:
         say(f"✗ {failure}")
         return 1
     except KeyboardInterrupt:

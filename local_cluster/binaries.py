@@ -8,6 +8,11 @@ from pathlib import Path
 from local_cluster import cache
 from local_cluster.progress import step
 
+
+class ProgramNotBuilt(Exception):
+    """The Go compiler refused or could not fetch what it needs; its own words stand above the message."""
+
+
 SOURCES = Path(__file__).parent / "binaries"
 KUBERNETES_PROGRAMS = (
     "kube-apiserver",
@@ -62,7 +67,12 @@ def build(name: str, package: str, sources: Path = SOURCES) -> Path:
     def make(target: Path) -> None:
         with step(f"build {name} from the Go module proxy"):
             command = ["go", "build", "-trimpath", "-ldflags", flags, "-o", str(target / name), package]
-            subprocess.run(command, cwd=source, check=True, env=os.environ | go_environment())
+            done = subprocess.run(command, cwd=source, check=False, env=os.environ | go_environment())
+        if done.returncode:
+            raise ProgramNotBuilt(
+                f"`go build` of {name} failed. It takes Go 1.26 or later (`go version`), a way to a Go module proxy "
+                f"(`go env GOPROXY`) and some GiB of disk for {cache.root()}; then start the same command again."
+            )
         if name == "kubernetes":
             for program in KUBERNETES_PROGRAMS:
                 (target / program).symlink_to(name)

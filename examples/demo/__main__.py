@@ -21,6 +21,7 @@ from fairtrial.cli.kubectl import Kubectl
 from fairtrial.cli.watch import COLOURS, until_recorded
 from fairtrial.errors import FairtrialError
 from fairtrial.evidence.store import S3Store
+from local_cluster.binaries import ProgramNotBuilt
 from local_cluster.images import PROVIDER as SCRIPTED_PROVIDER
 from local_cluster.images import BuildFailed
 from local_cluster.packages import MissingProgram
@@ -38,7 +39,8 @@ DEMO_RUNS = (
 )
 DEMO_LABEL = "fairtrial.dev/demo"
 EXAMPLE_IMAGES = ("python", "node", "busybox")
-EXPLAINED = (FairtrialError, ComponentFailed, MissingProgram, PortTaken, BuildFailed)  # told in words, no traceback
+# Told in words, without a traceback.
+EXPLAINED = (FairtrialError, ComponentFailed, MissingProgram, PortTaken, ProgramNotBuilt, BuildFailed)
 
 
 def main() -> None:
