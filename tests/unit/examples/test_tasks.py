@@ -53,6 +53,12 @@ def test_every_kind_of_task_has_an_example() -> None:
     assert families >= {"defect", "feature", "typeFix", "rename", "apiChange", "testAddition"}
 
 
+def test_three_are_made_of_published_packages_and_agents_meet_two_languages() -> None:
+    made = {load(folder).file.family for folder in FOLDERS if load(folder).file.source}
+    assert made >= {"defect", "feature", "rename"}
+    assert len({load(folder).file.language for folder in FOLDERS}) > 1
+
+
 def test_both_states_of_the_measured_program_are_measured_alike() -> None:
     eager, lazy = (load(TASKS / f"startup-{state}") for state in ("eager", "lazy"))
     assert eager.evaluation == lazy.evaluation
