@@ -152,6 +152,11 @@ def limits(made: "Plan") -> list[str]:
     """What no number of repetitions of these tasks changes, in sentences."""
     first = made.limits[0]
     lines = [
+        f"{name} is undecided in every simulated cohort: the truths say nothing of its metric. Simulate a copy of the "
+        "rule without it to see what the rest would say."
+        for name in made.undrawn
+    ]
+    lines += [
         f"{name} is met by chance alone with probability {float(chance):.3f}, however many repetitions there are."
         for name, chance in first.chance
     ]

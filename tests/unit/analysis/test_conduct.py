@@ -90,6 +90,14 @@ def test_a_metric_is_what_the_record_says(metric: str, expected: int | Fraction)
     assert values_of(record(), "all_tokens")[metric] == measured(expected)
 
 
+@pytest.mark.parametrize("number", [True, "1", None, 1.5])
+def test_a_count_that_is_no_number_is_missing_and_no_crash(number: Any) -> None:
+    calls = {"state": "measured", "value": {"total": 3, "byCapability": {"ask_user": number}}}
+    odd = dataclasses.replace(ADAPTED, summary=ADAPTED.summary | {"toolCalls": calls})
+
+    assert values_of(record(interaction=odd), "all_tokens")["clarifications"] == missing("not_told")
+
+
 def test_a_change_of_shares_is_exact_and_may_be_below_zero() -> None:
     course = {"state": "measured", "value": {"calls": 11, "part": 3, "start": 2, "tail": 1}}
     changed = dataclasses.replace(ADAPTED, summary=ADAPTED.summary | {"failureCourse": course})

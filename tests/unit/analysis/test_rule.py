@@ -130,11 +130,14 @@ def test_an_interval_lies_around_its_value():
         assert found.low < found.value < found.high
 
 
-def test_a_pooled_interval_is_drawn_only_if_a_condition_reads_it():
+@pytest.mark.parametrize("place", ["conditions", "data_gates"])
+def test_a_pooled_interval_is_drawn_only_if_a_condition_or_a_gate_reads_it(place: str):
     condition = Condition("c", "accounted_tokens", "pooledMedianRatio", "below", "1")
     plain = observe(condition, View(replace(RULE, conditions=[condition]), drawn(Truth("usual"))))
     with_bound = replace(condition, bound="upper95")
-    bounded = observe(with_bound, View(replace(RULE, conditions=[with_bound]), drawn(Truth("usual"))))
+    bare = replace(RULE, conditions=[SEVEN], data_gates=[])
+    rule = replace(bare, **{place: [with_bound]})  # type: ignore[arg-type]
+    bounded = observe(with_bound, View(rule, drawn(Truth("usual"))))
     assert plain.high is None
     assert bounded.high is not None
     assert plain.value == bounded.value
@@ -358,6 +361,16 @@ def test_expected_replacements_and_their_gate():
     assert lossy.expected_replacements == 30
     assert lossy.inconclusive.numerator >= 19  # a run that is lost twice leaves its cell short
     assert dict(lossy.passed)["integrity"].numerator == 20
+
+
+def test_conditions_on_what_no_truth_draws_are_named():
+    change = Condition("context", "context_change_tokens", "difference", "atMost", "0")
+    gate = Condition("recovers", "recovery_rate", "treatmentValue", "atLeast", "0.5")
+    found = plan(replace(RULE, conditions=[change], data_gates=[gate]), DESIGN, 1, GRID[:1], replicates=5)
+
+    assert found.undrawn == ("recovers", "context")
+    assert found.characteristics[0].inconclusive.value == 1
+    assert plan(RULE, DESIGN, 1, GRID[:1], replicates=1).undrawn == ()
 
 
 def test_a_simulation_has_bounds():

@@ -55,9 +55,11 @@ def test_drawn_bounds_are_followed_from_their_seed(checked: Checked):
     ]
 
     result = checked(packaged(happened(cohort(decisionRule=rule(*drawn)))))
+    gated = checked(packaged(happened(cohort(decisionRule=rule(drawn[0]) | {"dataGates": [drawn[1]]}))))
 
-    assert result.findings.codes == set()
+    assert (result.findings.codes, gated.findings.codes) == (set(), set())
     assert result.verdict in ("SUPPORTED", "NOT SUPPORTED")
+    assert gated.verdict
 
 
 def test_a_cancelled_cohort_is_accounted_for(checked: Checked):

@@ -38,6 +38,18 @@ def test_the_rule_is_said_in_english_and_each_truth_has_its_verdicts(tmp_path: P
     assert "The smallest two-sided p that flipping whole tasks can give is" in done.stdout
 
 
+def test_what_the_simulation_says_nothing_of_is_told(tmp_path: Path):
+    rule = confirmatory()["decisionRule"]
+    rule["conditions"][0] |= {"metric": "recovery_rate", "statistic": "treatmentValue", "comparison": "atLeast"}
+    rule["conditions"][0] |= {"threshold": "0.5", "bound": "point"}
+    constitution = confirmatory()["constitution"] | {"primaryMetrics": ["recovery_rate", "success_rate"]}
+
+    done = runner.invoke(app, ["plan", str(written(tmp_path, decisionRule=rule, constitution=constitution)), *FEW])
+
+    assert done.exit_code == 0, done.output
+    assert f"{rule['conditions'][0]['name']} is undecided in every simulated cohort" in done.stdout
+
+
 def test_the_same_file_gives_the_same_bytes_and_people_see_their_digest(tmp_path: Path):
     file = written(tmp_path)
 

@@ -112,7 +112,7 @@ def _clarifications(metrics: dict[str, Any], like: Any) -> Value:
     if total.value is None:
         return total
     number = asked.get(ASKING, 0) if isinstance(asked, dict) else None
-    return measured(number) if isinstance(number, int) else state("missing", "not_told")
+    return measured(number) if type(number) is int else state("missing", "not_told")  # true is an int too
 
 
 def _left(record: Record, counted: Callable[[Leftovers], int]) -> Value:

@@ -115,9 +115,8 @@ def _pooled_median_ratio(view: View, metric: str) -> Observed:
     samples = [view.arm_amounts(metric, arm) for arm in view.arms]
     medians = [median(each) for each in samples]
     found = ratio(medians[0], medians[1])
-    wanted = {
-        each.bound for each in view.rule.conditions if (each.statistic, each.metric) == ("pooledMedianRatio", metric)
-    }
+    reading = (*view.rule.conditions, *view.rule.data_gates)
+    wanted = {each.bound for each in reading if (each.statistic, each.metric) == ("pooledMedianRatio", metric)}
     if found.value is None or wanted <= {"point"}:
         return Observed(found.value, reason=found.reason)
     drawn = bootstrap(

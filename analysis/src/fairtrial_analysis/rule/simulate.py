@@ -15,7 +15,7 @@ from fairtrial.errors import InvalidInput
 from fairtrial_analysis.rule.evaluate import evaluate
 from fairtrial_analysis.rule.model import DecisionRule
 from fairtrial_analysis.rule.results import Design
-from fairtrial_analysis.rule.truths import Truth, cohorts
+from fairtrial_analysis.rule.truths import Truth, cohorts, undrawn
 from fairtrial_analysis.stats.conventions import CONVENTIONS, Conventions
 from fairtrial_analysis.stats.planning.attainable import Attainable, attainable, expected_replacements
 from fairtrial_analysis.stats.planning.paired_size import RepetitionLimit, Variances, repetition_limit
@@ -71,6 +71,7 @@ class Plan:
     seed: int
     characteristics: tuple[Characteristic, ...]
     limits: tuple[Limits, ...]  # one per truth of which the effect differs between tasks, or of the first
+    undrawn: tuple[str, ...] = ()  # conditions and gates that are undecided because no truth says anything of them
 
 
 def plan(  # noqa: PLR0913, PLR0917 - each of them is printed in the preregistration
@@ -91,7 +92,7 @@ def plan(  # noqa: PLR0913, PLR0917 - each of them is printed in the preregistra
     )
     varied = [truth for truth in truths if truth.effect_log_sd > 0] or list(truths[:1])
     limits = tuple(_limits(rule, design, truth, conventions) for truth in varied)
-    return Plan(rule.sha256, conventions.sha256, seed, found, limits)
+    return Plan(rule.sha256, conventions.sha256, seed, found, limits, undrawn(rule))
 
 
 def simulate(
@@ -137,7 +138,8 @@ def _rate(count: int, replicates: int) -> Rate:
 
 
 def _bounded(rule: DecisionRule, sizes: Sequence[Design], cohorts_each: int) -> None:
-    drawn = sum(each.statistic == "pooledMedianRatio" and each.bound != "point" for each in rule.conditions)
+    reading = (*rule.conditions, *rule.data_gates)
+    drawn = sum(each.statistic == "pooledMedianRatio" and each.bound != "point" for each in reading)
     runs = sum(2 * len(each.tasks) * each.repetitions + drawn * _BOOTSTRAP_RUNS for each in sizes) * cohorts_each
     if runs > RUNS_MAX:
         most = RUNS_MAX * cohorts_each // max(runs, 1)

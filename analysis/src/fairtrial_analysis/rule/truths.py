@@ -63,6 +63,12 @@ def cohorts(
         yield Results(replace(design, arms=(rule.treatment, rule.control)), trials, "confirmatory", shown, runtime)
 
 
+def undrawn(rule: DecisionRule) -> tuple[str, ...]:
+    """Conditions and gates on what no truth says anything of: they are undecided in every cohort that is drawn."""
+    read = (*rule.data_gates, *rule.conditions)
+    return tuple(each.name for each in read if METRICS[each.metric].kind == "change" or each.metric == "recovery_rate")
+
+
 @dataclass(frozen=True)
 class _Draws:
     """All random numbers of one cohort, by task, arm and repetition."""

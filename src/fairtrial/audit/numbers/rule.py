@@ -120,7 +120,7 @@ def _valid_runs(rule: JsonObject, sample: Sample) -> Line:
 def _condition(kind: str, one: JsonObject, rule: JsonObject, sample: Sample, seed: int) -> Line:
     wanted = {
         each.get("bound", "point")
-        for each in rule["conditions"]
+        for each in (*rule["conditions"], *rule.get("dataGates", ()))
         if (each["statistic"], each["metric"]) == (one["statistic"], one["metric"])
     }
     seen = observe(one["statistic"], one["metric"], sample, rule, seed if wanted - {"point"} else None)
