@@ -186,3 +186,14 @@ def test_corrections_and_deviations_are_shown_with_their_effect():
     assert "changes it" in text
     for words in ("solution accessed", "It read the solution.", "A node was replaced."):
         assert words in text, words
+
+
+def test_each_task_has_its_median_quartiles_and_range_for_each_candidate(page: Page):
+    report = example_report(story=troubled)
+    amount = next(each for each in report.amounts if each.metric == "accounted_tokens")
+
+    for (values, _), task in zip(page.rows["by-task_accounted-tokens"][1:], amount.tasks, strict=True):
+        for value, told in zip(values, task.passed, strict=False):
+            ends = (told.median, told.minimum, told.q1, told.q3, told.maximum)
+            shown = [f"{each.value:,.0f}".replace(",", "\N{NARROW NO-BREAK SPACE}") for each in ends if each]
+            assert value == f"{shown[0]} ({told.n})" + " · ".join(shown[1:])

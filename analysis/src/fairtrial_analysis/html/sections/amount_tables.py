@@ -6,7 +6,7 @@ from fairtrial_analysis.html.markup import Element, identifier, name_of, tag
 from fairtrial_analysis.html.numbers import Unit
 from fairtrial_analysis.html.sections.amount import Metric
 from fairtrial_analysis.html.sections.outcomes import method
-from fairtrial_analysis.html.tables import Column, Listed, table, table_of_figure
+from fairtrial_analysis.html.tables import Column, Listed, lines, table, table_of_figure
 from fairtrial_analysis.html.words import yes_no
 from fairtrial_analysis.report.values import Exact, Number, Summary
 
@@ -63,7 +63,7 @@ def _exact(value: Exact | None, printed: Unit) -> str:
 
 
 def by_task(lookup: Lookup, shown: Metric) -> Element:
-    """Medians of successful runs by task and candidate, and their ratios."""
+    """Medians, quartiles and ranges of successful runs by task and candidate, and the ratios of the medians."""
     arms = lookup.report.design.arms
     columns = [
         Column("Task", "head"),
@@ -74,14 +74,25 @@ def by_task(lookup: Lookup, shown: Metric) -> Element:
     rows: list[Listed] = [
         [
             name_of(each.task),
-            *(_median(lookup, summary, shown.unit) for summary in each.passed),
+            *(_spread(lookup, summary, shown.unit) for summary in each.passed),
             cells.value(lookup, each.ratio, numbers.ratio),
             yes_no(each.success_worse),
         ]
         for each in shown.amount.tasks
     ]
-    words = "Medians of successful runs. The last column flags tasks in which the treatment also succeeds less often."
+    words = (
+        "Of successful runs: the median, and below it least, Q1, Q3 and greatest. The last column flags tasks in which "
+        "the treatment also succeeds less often."
+    )
     return table(identifier("by-task", shown.slug), shown.labelled(f"{shown.title} by task"), columns, rows, note=words)
+
+
+def _spread(lookup: Lookup, summary: Summary, printed: Unit) -> Element | str:
+    if summary.n <= 1:
+        return _median(lookup, summary, printed)
+    ends = (summary.minimum, summary.q1, summary.q3, summary.maximum)
+    below = tag("span", " · ".join(_exact(each, printed) for each in ends), class_="of")
+    return lines([_median(lookup, summary, printed), below])
 
 
 def _median(lookup: Lookup, summary: Summary, printed: Unit) -> Element | str:
