@@ -52,6 +52,7 @@ def test_an_agent_that_works_is_recorded_in_full(pod):
     assert b"+y = 2\n" in pod.gateway.artifacts["agent/diff.patch"]
     assert report.snapshot.artifact.sha256 == hashlib.sha256(pod.gateway.artifacts["agent/snapshot.tar"]).hexdigest()
     assert report.environment["user"]["uid"] == names.USER_ID
+    assert report.environment.keys() >= {"kernel", "cgroup", "hashes", "tools"}
     assert pod.launch.returncode == 0
 
 
