@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-from rich.console import Console, Group
+from rich.console import Console, Group, RenderableType
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 
@@ -16,7 +16,7 @@ from fairtrial.cli.output import plain
 
 KIND = "benchmarkcohorts.fairtrial.dev"
 RUNS_SHOWN = 20
-TOLD_MAX = 160  # characters of a message in the table
+BAR_WIDTH = 20
 _PLACES = ("passed", "failed", "invalid", "void", "cancelled", "running", "waiting", "pending")
 _FINAL = ("Complete", "Cancelled")
 # Conditions that keep a cohort from going on while they are false, in the order of its life; and reasons that do not.
@@ -91,40 +91,43 @@ def verdict(cohort: dict[str, Any]) -> str:
     return str(cohort.get("status", {}).get("analysis", {}).get("verdict", ""))
 
 
-def table(cohorts: list[dict[str, Any]]) -> Table:
-    """The cohorts, a line each, with a bar."""
-    result = Table(box=None, pad_edge=False)
-    for column in (
-        "COHORT",
-        "STAGE",
-        "PHASE",
-        "DONE",
-        "",
-        "PASSED",
-        "FAILED",
-        "INVALID",
-        "VOID",
-        "LEFT",
-        "VERDICT",
-        "",
-    ):
-        result.add_column(column, overflow="fold")
-    for cohort in cohorts:
-        status = cohort.get("status", {})
-        counts = status.get("counts", {})
-        total = counts.get("scheduled", 0) + counts.get("replacements", 0)
-        ended = sum(counts.get(place, 0) for place in ("passed", "failed", "invalid", "void", "cancelled"))
-        cells = (
-            cohort["metadata"]["name"],
-            cohort["spec"]["stage"],
-            status.get("phase", "Draft"),
-            status.get("progress", ""),
+def table(cohorts: list[dict[str, Any]]) -> RenderableType:
+    """The cohorts, a line each, and below what there is to know of each. Fits 80 columns: what is empty has none."""
+    rows, made = [_row(one) for one in cohorts], Table(box=None, pad_edge=False)
+    shown = [name for name in rows[0] if any(row[name] for row in rows)]
+    for name in shown:
+        # The name may be long, and the bar gives way first.
+        made.add_column(
+            name, no_wrap=name not in ("COHORT", ""), overflow="fold", max_width=None if name else BAR_WIDTH
         )
-        more = [str(counts.get(place, 0)) for place in ("passed", "failed", "invalid", "void")]
-        more += [status.get("eta", ""), verdict(cohort), message(cohort)[:TOLD_MAX]]
-        bar = ProgressBar(total=max(total, 1), completed=ended, width=20)
-        result.add_row(*map(plain, cells), bar, *map(plain, more))
-    return result
+    for row in rows:
+        made.add_row(*(row[name] for name in shown))
+    told = [(one["metadata"]["name"], message(one)) for one in cohorts]
+    return Group(made, *(plain(f"{name}: {text}") for name, text in told if text))
+
+
+def _row(cohort: dict[str, Any]) -> dict[str, RenderableType]:
+    """The cells of a cohort by their columns; empty where there is nothing to show."""
+    status = cohort.get("status", {})
+    counts = status.get("counts", {})
+    total = counts.get("scheduled", 0) + counts.get("replacements", 0)
+    ended = sum(counts.get(place, 0) for place in ("passed", "failed", "invalid", "void", "cancelled"))
+    final = status.get("phase", "") in (*_FINAL, "Analysed")
+    cells = {
+        "COHORT": cohort["metadata"]["name"],
+        "STAGE": cohort["spec"]["stage"],
+        "PHASE": status.get("phase", "Draft"),
+        "DONE": status.get("progress", ""),
+    }
+    more = {place.upper(): str(counts.get(place, 0)) for place in ("passed", "failed", "invalid")}
+    more["VOID"] = str(counts["void"]) if counts.get("void") else ""
+    more |= {"LEFT": "" if final else status.get("eta", ""), "VERDICT": verdict(cohort)}
+    bar = "" if final else ProgressBar(total=max(total, 1), completed=ended)
+    return {**_plain(cells), "": bar, **_plain(more)}
+
+
+def _plain(cells: dict[str, str]) -> dict[str, RenderableType]:
+    return {name: plain(text) for name, text in cells.items()}
 
 
 def _under_way(kubectl: Kubectl, cohorts: list[str], now: datetime) -> list[Any]:
