@@ -1,7 +1,9 @@
 """Ranks, the ranks that chance allows, and who is tied with whom: against cases that can be worked out by hand."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -17,6 +19,7 @@ from fairtrial_analysis.report.leaderboard import leaderboard
 from fairtrial_analysis.report.measured import Leaderboard, Pair, Standing
 from fairtrial_analysis.report.model import Report
 from fairtrial_analysis.report.success import success
+from fairtrial_analysis.rule.results import Outcome
 from fairtrial_analysis.stats.conventions import CONVENTIONS, Conventions
 from fairtrial_analysis.stats.multiplicity.holm import holm
 from fairtrial_analysis.stats.multiplicity.tie_sets import tie_sets
@@ -200,6 +203,21 @@ def test_success_and_leaderboard_tell_the_same_p_also_of_more_tasks_than_can_be_
 
 
 # --- another computation ----------------------------------------------------------------------------------------------
+@cache
+def eight_tasks() -> Loaded:
+    return stored(lambda *_: True, tasks=8, repetitions=2)
+
+
+def with_outcomes(drawn: Mapping[tuple[int, str, int], bool | None]) -> Data:
+    """Eight tasks twice; both computations are given the same rows, whatever evidence they would come from."""
+    whole = eight_tasks()
+    tasks = {name: number for number, name in enumerate(sorted({row.task for row in whole.rows}), 1)}
+    outcomes: dict[bool | None, Outcome] = {None: "invalid", True: "passed", False: "failed"}
+    came = [outcomes[drawn[tasks[row.task], row.arm, row.repetition]] for row in whole.rows]
+    rows = [replace(row, outcome=outcome) for row, outcome in zip(whole.rows, came, strict=True)]
+    return Data(replace(whole, rows=tuple(rows)), CONVENTIONS)
+
+
 @pytest.mark.parametrize("lost_of_ten", [0, 1, 4, 9])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_verifiers_own_code_finds_the_same_board(seed: int, lost_of_ten: int):
@@ -211,7 +229,7 @@ def test_the_verifiers_own_code_finds_the_same_board(seed: int, lost_of_ten: int
         for arm_at, arm in enumerate((TREATMENT, CONTROL, HYBRID))
         for repetition in (1, 2)
     }
-    given = data_of(lambda task, arm, repetition: drawn[task, arm, repetition], tasks=8, repetitions=2)
+    given = with_outcomes(drawn)
     rows = [
         Row(run.run, run.uid, run.index, run.block, run.task, run.arm, run.repetition, run.place, 0, run.outcome)
         for run in given.rows
