@@ -722,6 +722,13 @@ def test_a_deleted_run_that_never_began_is_let_go_at_once(at: Any) -> None:
     assert decide(deleted(make_run()), at.seen(finalizers=()), at.NOON).action is None
 
 
+def test_a_deleted_run_that_has_a_pod_is_accepted_first_since_it_will_have_a_record(at: Any) -> None:
+    run = at.after(deleted(make_run()), at.seen(agent=at.pod()))
+
+    assert say(run, "Accepted")[0] == "True"
+    assert run.status.agent_pod is not None
+
+
 # --- the record -------------------------------------------------------------------------------------------------------
 def test_the_record_does_not_depend_on_when_it_is_assembled(at: Any) -> None:
     run, observed = at.evaluated(), at.seen(agent_report=at.PRESENT, evaluation_report=at.JUDGED)
