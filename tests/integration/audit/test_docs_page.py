@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.audit.world import TRUST, good
+from fairtrial.attest import merkle, note
+from fairtrial.attest.note import Checkpoint
+from fairtrial.signing import sign
+from tests.unit.audit.world import KEYS, TRUST, base, good
 
 PAGE = (Path(__file__).parents[3] / "docs" / "audit.md").read_text()
 BLOCKS = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
@@ -55,3 +58,18 @@ def test_a_flipped_byte_is_told_with_its_file(kept: Path):
     assert "HASH_MISMATCH" in done.stdout
     assert FLIPPED in done.stdout
     assert (kept / FLIPPED).read_bytes() == good()[FLIPPED]
+
+
+@pytest.mark.parametrize("command", ["fairtrial verify", "python -m fairtrial.audit"])
+def test_a_kept_checkpoint_of_another_history_is_told_by_either_command(kept: Path, command: str):
+    said = Checkpoint(note.origin("trials", "cohort-1", cohort_uid()), 1, merkle.root([b"another first entry"]))
+    (kept.parent / "kept.note").write_bytes(sign.checkpoint(said, KEYS["operator"]))
+
+    done = follow(f"{command} . --trust ../trust.json --checkpoint ../kept.note", kept)
+
+    assert done.returncode == 1
+    assert re.findall(r"^([A-Z_]+) \(", done.stdout, re.MULTILINE) == ["LEDGER_FORK"]
+
+
+def cohort_uid() -> str:
+    return str(base().preregistration["cohort"]["uid"])
