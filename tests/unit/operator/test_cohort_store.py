@@ -523,6 +523,21 @@ def test_a_cohort_yields_to_one_of_a_higher_priority_that_wants_to_create() -> N
     assert not world.observe(cohort).outranked
 
 
+@pytest.mark.parametrize(("repetitions", "seconds"), [(1, 1.0), (100, 4.0), (1000, 10.0)])
+def test_the_more_runs_a_cohort_has_the_less_often_are_its_counts_written(repetitions: int, seconds: float) -> None:
+    world, status = World(), {"preregistrationSha256": SHA256, "startedAt": "2026-01-01T12:00:00Z"}
+    cohort = make_cohort(seal=True, status=status, repetitions=repetitions)
+    book = world.book(cohort, LedgerEntry("sealed", sha256=SHA256))
+    assert world.observe(cohort).status_due, "the first at once"
+
+    book.status_at = 0.0  # which is now
+    seen = world.observe(cohort)
+    assert (seen.status_due, seen.status_due_after) == (False, seconds)
+
+    book.status_at = -seconds
+    assert world.observe(cohort).status_due
+
+
 def test_corrections_that_the_ledger_has_not_heard_of_are_found_by_their_numbers_whatever_they_are() -> None:
     world, cohort = World(), make_cohort(seal=True)
     keys = world.observer.keys_of(cohort)
