@@ -39,7 +39,7 @@ generate: setup ## CRDs, schemas and the chart's copy of them, from the models
 	$(RUN) python -m fairtrial.generate
 	$(RUN) ruff format --quiet . && $(RUN) ruff check --fix --quiet .
 
-test: setup ## every test there is: unit, integration (real API server, real S3), end to end (real pods)
+test: setup ## unit, integration (real API server, real S3) and end-to-end (real pods) tests; those that take minutes each: test-slow
 	$(RUN) python -m local_cluster up
 	$(RUN) pytest tests
 
