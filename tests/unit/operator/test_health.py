@@ -6,7 +6,12 @@ from dataclasses import dataclass
 
 import pytest
 from fairtrial_operator import health
+from fairtrial_operator.cache import Key
 from fairtrial_operator.health import Vitals
+from fairtrial_operator.state import run_key
+
+from tests.unit.operator.test_resync import Api, operator_of
+from tests.unit.operator.virtual_time import in_virtual_time
 
 
 @dataclass
@@ -62,3 +67,19 @@ def test_whoever_leads_is_ready_when_the_store_is_fit_and_everything_is_listed()
     Listing.synced.set()
 
     assert vitals.unready() == []
+
+
+@in_virtual_time
+async def test_the_operator_looks_at_its_own_queue_and_writes() -> None:
+    operator = operator_of(Api({}))
+    operator._state.clock = time.monotonic
+    operator._state.queue.add(run_key(Key("trials", "run-1")))  # which no worker takes
+    operator._state.run_written()  # of which no watch speaks
+
+    await asyncio.sleep(health.KEY_LIMIT + 1)
+
+    assert operator._vitals.complaints() == [
+        "a key has been due for 901 s",
+        "kopf's watch of runs has not shown what was written 901 s ago",
+    ]
+    assert operator._vitals.depth() == 1
