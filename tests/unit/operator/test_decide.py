@@ -126,21 +126,60 @@ BAD_RULES = {
 
 
 @pytest.mark.parametrize(
-    ("change", "spec", "reason"),
+    ("change", "spec", "reason", "about", "move"),
     [
-        ({"namespace": None}, {}, "NamespaceNotEnabled"),
-        ({"task": None}, {}, "TaskNotFound"),
-        ({"resource_class": None}, {}, "ResourceClassNotFound"),
-        ({}, {"taskRef": {"name": "task-1", "sealedSha256": "0" * 64}}, "DigestMismatch"),
-        ({}, {"network": {"modelProviderRef": {"name": "p"}}}, "ModelProviderNotFound"),
-        ({}, {"candidate": {"env": [{"name": "KEY", "value": "{modelToken}"}]}}, "CandidateUnusable"),
-        ({}, {"candidate": {"env": [{"name": "URL", "value": "{toolUrl}/search"}]}}, "CandidateUnusable"),
-        ({}, {"candidate": {"adapter": {"rules": BAD_RULES}}}, "CandidateUnusable"),
-        ({}, {"candidate": {"argv": ["agent", "--key={modelToken}"]}}, "CandidateUnusable"),
-        ({}, {"cohortRef": {"name": "c"}}, "CohortNotFound"),
+        ({"namespace": None}, {}, "NamespaceNotEnabled", "Namespace", "kubectl label"),
+        ({"task": None}, {}, "TaskNotFound", "spec.taskRef: ", "fairtrial task push"),
+        (
+            {"resource_class": None},
+            {},
+            "ResourceClassNotFound",
+            "spec.resourceClassName: ",
+            "kubectl get resourceclasses",
+        ),
+        (
+            {},
+            {"taskRef": {"name": "task-1", "sealedSha256": "0" * 64}},
+            "DigestMismatch",
+            "spec.taskRef.sealedSha256 ",
+            "names the digest",
+        ),
+        (
+            {},
+            {"network": {"modelProviderRef": {"name": "p"}}},
+            "ModelProviderNotFound",
+            ".modelProviderRef: ",
+            "kubectl get modelproviders",
+        ),
+        (
+            {},
+            {"candidate": {"env": [{"name": "KEY", "value": "{modelToken}"}]}},
+            "CandidateUnusable",
+            "spec.candidate",
+            "needs spec.network",
+        ),
+        (
+            {},
+            {"candidate": {"env": [{"name": "URL", "value": "{toolUrl}/search"}]}},
+            "CandidateUnusable",
+            "spec.candidate",
+            "tool servers",
+        ),
+        ({}, {"candidate": {"adapter": {"rules": BAD_RULES}}}, "CandidateUnusable", "spec.candidate: ", "a..b["),
+        (
+            {},
+            {"candidate": {"argv": ["agent", "--key={modelToken}"]}},
+            "CandidateUnusable",
+            "spec.candidate.argv ",
+            "env or homeFiles",
+        ),
+        ({}, {"cohortRef": {"name": "c"}}, "CohortNotFound", "spec.cohortRef: ", "Create it first"),
     ],
 )
-def test_what_is_missing_becomes_a_reason_and_no_finalizer(at: Any, change: Any, spec: Any, reason: str) -> None:
+def test_what_is_missing_becomes_a_reason_and_no_finalizer(
+    at: Any, change: Any, spec: Any, reason: str, about: str, move: str
+) -> None:
+    """With the field that it is about and what to do."""
     observed = at.seen(references=replace(at.FOUND, **change), finalizers=())
 
     run = at.after(make_run(**spec), observed)
@@ -148,7 +187,8 @@ def test_what_is_missing_becomes_a_reason_and_no_finalizer(at: Any, change: Any,
     assert say(run, "Accepted") == ("False", reason)
     found = find_condition(run.status.conditions, "Accepted")
     assert found is not None
-    assert found.message
+    assert about in found.message
+    assert move in found.message
     again = decide(run, observed, at.NOON)
     assert again.action is None
     assert again.again_after is not None
