@@ -134,6 +134,19 @@ def test_launcher_files_that_are_no_complete_argv_are_refused(
     assert error.startswith(f"error: {launcher}: ") and error.count("\n") == 1
 
 
+def test_a_launcher_is_never_looked_for_not_even_where_one_stands(
+    task: Path, tmp_path: Path, monkeypatch, capsys
+) -> None:
+    (tmp_path / "true").symlink_to("/bin/true")
+    monkeypatch.chdir(tmp_path)
+    launcher = tmp_path / "launcher.json"
+    for text in ('["true"]', '["./true"]'):
+        launcher.write_text(text)
+
+        assert fairtrial(monkeypatch, "task", "check", task, "--launcher", launcher) == 2
+        assert "is not an absolute path; no search path and no shell are used" in capsys.readouterr().err
+
+
 def test_push_shows_a_manifest_that_the_api_accepts(task: Path, monkeypatch, capsys) -> None:
     arguments = ("task", "push", task, "-n", "team", "--dry-run", "-o", "yaml")
 
