@@ -293,6 +293,28 @@ def test_an_analysis_that_was_refused_is_not_repeated_and_one_that_was_disturbed
     assert (spec["backoffLimit"], spec["activeDeadlineSeconds"]) == (4, 7200)
 
 
+def test_an_analysis_has_the_resources_place_and_retries_that_its_values_name(
+    template: Callable[..., subprocess.CompletedProcess[str]],
+) -> None:
+    resources = {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"memory": "4Gi"}}
+    place: Object = {
+        "nodeSelector": {"pool": "analysis"},
+        "tolerations": [{"key": "pool", "operator": "Exists"}],
+        "priorityClassName": "low",
+    }
+    ends = {"retries": 1, "deadlineSeconds": 60, "ttlSecondsAfterFinished": 600}
+    done = template(VALUES | {"analysis": place | ends | {"resources": resources}})
+    assert done.returncode == 0, done.stderr
+
+    spec = analysis_job([found for found in yaml.safe_load_all(done.stdout) if found])["spec"]
+
+    pod = spec["template"]["spec"]
+    assert pod["containers"][0]["resources"] == resources
+    assert {key: pod[key] for key in place} == place
+    told = ("backoffLimit", "activeDeadlineSeconds", "ttlSecondsAfterFinished")
+    assert tuple(spec[key] for key in told) == tuple(ends.values())
+
+
 @pytest.mark.parametrize(
     ("endpoint", "egress"),
     [
