@@ -204,10 +204,18 @@ def test_where_the_gateway_may_go_is_narrowed_where_asked(
 def test_every_right_has_its_reason_beside_it() -> None:
     lines = (CHART / "templates" / "rbac.yaml").read_text().splitlines()
     starts = [index for index, line in enumerate(lines) if line.startswith("  - apiGroups")]
-    explained = [index for index in starts if lines[index - 1].lstrip().startswith("#")]
-    # A rule that directly follows another one shares its comment; those are two at most.
-    assert len(starts) - len(explained) <= 6
-    assert len(explained) >= 11
+    assert len(starts) > 15
+    assert [lines[index + 1] for index in starts if not lines[index - 1].startswith("  # ")] == []
+
+
+def test_nobody_has_a_right_to_leases_that_taking_one_does_not_need(objects: list[Object]) -> None:
+    """It is created, read and patched, and never replaced."""
+    leases = [rule for role in of_kind(objects, "Role") for rule in role["rules"] if "leases" in rule["resources"]]
+
+    assert [(rule["verbs"], rule.get("resourceNames")) for rule in leases] == [
+        (["create"], None),
+        (["get", "patch"], ["fairtrial-operator"]),
+    ]
 
 
 def test_a_disruption_budget_covers_each_part_and_blocks_no_drain(objects: list[Object]) -> None:
