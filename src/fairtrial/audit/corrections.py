@@ -84,7 +84,8 @@ def _problems(one: Any, number: int, chain: _Chain, plan: Plan, ledger: Ledger) 
     if owner != (plan.namespace, plan.cohort, plan.uid, plan.sha256):
         yield "CORRECTION_FOREIGN", f"Is of {owner[0]}/{owner[1]} ({owner[2]})."
     for change in one.get("changes") or ():
-        if any(change["field"] == fixed or change["field"].startswith(f"{fixed}.") for fixed in _FIXED):
+        path = f"{change['field']}."
+        if any(path.startswith(f"{fixed}.") or f"{fixed}.".startswith(path) for fixed in _FIXED):
             yield "CORRECTION_CHANGES", f"{change['field']} can't be corrected: void the run."
     if one.get("supersedes") is not None:
         yield from _superseded(one["supersedes"], number, chain, ledger)

@@ -69,7 +69,7 @@ def correction(book: Book, wanted: Wanted, at: str) -> Correction:
             f"cohort {book.cohort}: is not complete; corrections come after the last run.",
             next_move="Wait for its condition Complete.",
         )
-    records = {name: entry.sha256 for name, entry in ledger.records.items()}
+    records = {run: Superseded(run, one.uid, one.sha256, one.index) for run, one in ledger.records.items()}
     earlier, faults = _checked(book, given, records)
     if faults:
         raise InvalidInput(f"cohort {book.cohort}: its corrections can't be used as they are: {faults[0]}")
@@ -107,7 +107,7 @@ def keep(book: Book, made: Correction) -> str:
     return key
 
 
-def _checked(book: Book, given: Sequence[bytes], records: dict[str, str]) -> tuple[list[Correction], list[str]]:
+def _checked(book: Book, given: Sequence[bytes], records: dict[str, Superseded]) -> tuple[list[Correction], list[str]]:
     cohort = (book.namespace, book.cohort, book.uid)
     found, faults = check_chain(given, cohort, book.preregistration_sha256, records)
     return found, [f"{fault.code}: correction {fault.number} {fault.says}" for fault in faults]

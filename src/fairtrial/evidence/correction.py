@@ -8,7 +8,7 @@ judged wrongly is voided, which leaves its place in the schedule empty. Standard
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 from fairtrial import documents
@@ -110,12 +110,17 @@ def load_correction(data: bytes, *, name: str = "correction") -> Correction:
     if (made.kind == "correction") != bool(made.changes):
         raise InvalidInput(f"{name}: changes: a correction has at least one, a {made.kind} none.")
     for change in made.changes:
-        if any(change.field == fixed or change.field.startswith(f"{fixed}.") for fixed in _FIXED):
+        if _fixed(change.field):
             raise InvalidInput(
                 f"{name}: changes: {change.field} can't be corrected.",
                 next_move="Void the run if what it is or how it ended was recorded wrongly.",
             )
     return made
+
+
+def _fixed(path: str) -> bool:
+    """Whether a field can't be corrected, lies inside one that can't, or holds one."""
+    return any(f"{path}.".startswith(f"{fixed}.") or fixed.startswith(f"{path}.") for fixed in _FIXED)
 
 
 def run_of(data: bytes) -> str:
@@ -128,9 +133,9 @@ def run_of(data: bytes) -> str:
 
 
 def check_chain(
-    given: Sequence[bytes], cohort: tuple[str, str, str], preregistration_sha256: str, records: Mapping[str, str]
+    given: Sequence[bytes], cohort: tuple[str, str, str], preregistration_sha256: str, records: Mapping[str, Superseded]
 ) -> tuple[list[Correction], list[Fault]]:
-    """All corrections in their order, and what is wrong with the chain. `records` has each run's SHA-256.
+    """All corrections in their order, and what is wrong with the chain. `records` is what names each run's record.
 
     `cohort` is namespace, name and UID. With any fault none of the corrections may be used.
     """
@@ -175,14 +180,15 @@ def _place(one: Correction, number: int, previous: str) -> list[Fault]:
 
 
 def _superseded(
-    named: Superseded, number: int, digests: Sequence[str], latest: Mapping[str, str], records: Mapping[str, str]
+    named: Superseded, number: int, digests: Sequence[str], latest: Mapping[str, str], records: Mapping[str, Superseded]
 ) -> list[Fault]:
     faults = []
     if named.run not in records:
         return [Fault("CORRECTION_OF_NOTHING", number, f"supersedes {named.run}, of which there is no record.")]
-    if named.record_sha256 != records[named.run]:
-        says = f"supersedes record {named.record_sha256}, but {named.run} has {records[named.run]}."
-        faults.append(Fault("CORRECTION_DIGEST", number, says))
+    there = records[named.run]
+    if replace(named, correction_sha256="") != there:
+        said, has = (f"{one.record_sha256} ({one.uid}, place {one.index})" for one in (named, there))
+        faults.append(Fault("CORRECTION_DIGEST", number, f"supersedes record {said}, but {named.run} has {has}."))
     stands = latest.get(named.run, "")
     if named.correction_sha256 != stands:
         before, later = digests[: number - 1], digests[number - 1 :]

@@ -20,7 +20,7 @@ from fairtrial_analysis.report.numbers import number, real, share, text
 from fairtrial_analysis.report.schema import report_schema
 from fairtrial_analysis.report.values import INTERVALS, METHODS, Number, Of, Summary
 
-from fairtrial.evidence.correction import Correction, Superseded
+from fairtrial.evidence.correction import Change, Correction, Shown, Superseded
 
 MADE = Made("0.1.0", None, "development")
 
@@ -255,6 +255,32 @@ def test_a_correction_is_shown_with_what_it_did_to_the_verdict():
     assert next(one for one in made.lost_runs if one.run == row.run).reason == "solution_accessed"
     assert {one.code for one in made.deviations} == {"CELLS_SHORT", "TOLD_2"}
     assert next(one for one in made.stability if one.name == "without_corrections").changed
+
+
+def test_a_corrected_field_is_shown_before_and_after_with_what_it_supersedes_and_shows_it():
+    row = next(row for row in loaded().rows if row.valid)
+    wall = int(row.values["duration_ms"].value or 0)
+    one = Correction(
+        1, "correction", *loaded().plan.cohort, loaded().plan.sha256, "", "wrong_measurement", "The clock was wrong.",
+        "auditor", "2026-01-03T00:00:00Z", Superseded(row.run, row.uid, row.record_sha256, row.index),
+        [Change("interaction.wallMs.value", wall, wall + 1)], [Shown("file:clock.txt", "c" * 64)],
+    )  # fmt: skip
+    (made,) = compute(load(example(corrections=[one]).source()), MADE).corrections
+
+    assert [(field.field, field.before, field.after) for field in made.fields] == [
+        ("interaction.wallMs.value", str(wall), str(wall + 1))
+    ]
+    assert (made.run, made.reason, made.says) == (row.run, "wrong_measurement", "The clock was wrong.")
+    assert (made.supersedes, made.evidence) == (row.record_sha256, [f"file:clock.txt sha256:{'c' * 64}"])
+    assert (made.verdict_without, made.changes_verdict) == ("SUPPORTED", False)
+
+
+def test_a_cohort_that_amends_another_says_which_and_why():
+    amends = {"name": "first", "reason": "A task was wrong.", "preregistrationSha256": "5" * 64}
+    made = compute(load(example(usual, 2, stage="pilot", amends=amends).source()), MADE)
+
+    assert made.cohort.amends == "first: A task was wrong."
+    assert report().cohort.amends is None
 
 
 def test_a_cohort_without_roles_has_rates_and_no_comparison():

@@ -338,6 +338,14 @@ def _() -> Files:
     return with_corrections(correction(base(), 1, changes=[change]))
 
 
+@case("21b a correction of all that was judged, how it ended included", "CORRECTION_CHANGES")
+def _() -> Files:
+    world = base()
+    before = world.records[RUN]["classification"]
+    change = {"field": "classification", "before": before, "after": before | {"outcome": "failed"}}
+    return with_corrections(correction(world, 1, changes=[change]))
+
+
 @case("22 a correction that takes the place of a later one", "CORRECTION_CHAIN", "CORRECTION_CYCLE")
 def _() -> Files:
     world = base()

@@ -9,7 +9,7 @@ from fairtrial.errors import InvalidInput
 from fairtrial.evidence.correction import Change, Correction, Superseded, apply, check_chain, load_correction
 
 COHORT = ("trials", "example", "uid-1")
-RECORDS = {"r1": "1" * 64, "r2": "2" * 64}
+RECORDS = {run: Superseded(run, "u", run[1] * 64, 1) for run in ("r1", "r2")}
 CHANGE = Change("interaction.wallMs", 60, 61)
 
 
@@ -27,7 +27,7 @@ def correction(number: int = 1, run: str = "r1", after: Correction | None = None
         says="The clock was wrong.",
         role="auditor",
         at="2026-01-02T00:00:00Z",
-        supersedes=Superseded(run, "u", RECORDS.get(run, "0" * 64), 1),
+        supersedes=RECORDS.get(run, Superseded(run, "u", "0" * 64, 1)),
         changes=[CHANGE],
     )
     return replace(good, **changes)
@@ -72,6 +72,8 @@ BROKEN: dict[str, tuple[list[Correction], tuple[str, int]]] = {
         ("CORRECTION_MISSING", 1),
     ),
     "another record": ([correction(supersedes=Superseded("r1", "u", "9" * 64, 1))], ("CORRECTION_DIGEST", 1)),
+    "another run of its name": ([correction(supersedes=Superseded("r1", "v", "1" * 64, 1))], ("CORRECTION_DIGEST", 1)),
+    "another place": ([correction(supersedes=Superseded("r1", "u", "1" * 64, 2))], ("CORRECTION_DIGEST", 1)),
     "no record": ([correction(run="r9")], ("CORRECTION_OF_NOTHING", 1)),
     "another cohort": ([correction(uid="uid-2")], ("CORRECTION_FOREIGN", 1)),
     "another preregistration": ([correction(preregistration_sha256="q" * 64)], ("CORRECTION_FOREIGN", 1)),
@@ -100,11 +102,20 @@ def test_what_is_not_canonical_is_a_fault():
 
 
 @pytest.mark.parametrize(
-    "field", ["identity.run", "lineage", "schemaVersion", "artifacts", "classification.outcome", "lineage.replaces.uid"]
-)
+    "field",
+    [
+        "identity.run", "lineage", "schemaVersion", "artifacts", "classification.outcome", "lineage.replaces.uid",
+        "classification",  # it holds the outcome
+    ],
+)  # fmt: skip
 def test_what_a_run_was_and_whether_it_passed_cannot_be_corrected(field: str):
     with pytest.raises(InvalidInput, match="can't be corrected"):
         load_correction(correction(changes=[Change(field, 1, 2)]).to_bytes())
+
+
+@pytest.mark.parametrize("field", ["classification.category", "classification.cause", "usage.cost", "patch"])
+def test_what_was_measured_and_how_a_failure_is_called_can_be(field: str):
+    assert load_correction(correction(changes=[Change(field, 1, 2)]).to_bytes()).changes[0].field == field
 
 
 @pytest.mark.parametrize(

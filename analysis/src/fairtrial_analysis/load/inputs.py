@@ -10,7 +10,7 @@ from fairtrial.cohort.ledger import Ledger, LedgerPage
 from fairtrial.cohort.preregistration import schedule_in, spec_in, verify
 from fairtrial.cohort.schedule import Entry, Schedule
 from fairtrial.errors import DigestMismatch, InvalidInput
-from fairtrial.evidence.correction import Correction, check_chain
+from fairtrial.evidence.correction import Correction, Superseded, check_chain
 from fairtrial_analysis.rule.model import DecisionRule, rule_of_spec
 
 JsonObject = dict[str, Any]
@@ -184,7 +184,7 @@ def corrections_of(plan: Plan, ledger: Ledger, given: Sequence[bytes]) -> tuple[
             wrong.append(Wrong("CORRECTION_NOT_STORED", str(number), "the ledger names it, and it is not there."))
         elif hashlib.sha256(known[number - 1]).hexdigest() != sha256:
             wrong.append(Wrong("CORRECTION_DIGEST", str(number), "is not the one that the ledger names."))
-    records = {run: entry.sha256 for run, entry in ledger.records.items()}
+    records = {run: Superseded(run, one.uid, one.sha256, one.index) for run, one in ledger.records.items()}
     found, faults = check_chain(known, plan.cohort, plan.sha256, records)
     wrong += [Wrong(fault.code, str(fault.number), fault.says) for fault in faults]
     return ([], wrong) if wrong else (found, [])
