@@ -322,3 +322,12 @@ def test_summaries_say_how_many_values_there_are_not():
 
 def test_the_published_schema_describes_the_report():
     jsonschema.Draft202012Validator(report_schema()).validate(json.loads(to_bytes(report())))
+
+
+def test_the_first_sentences_say_how_many_runs_of_how_many_and_what_came_of_them():
+    says = compute(load(example(tasks=3).source()), MADE).executive.says
+
+    assert (
+        says[1] == "30 valid runs of 30 that were scheduled, and 1 replacement: 3 tasks, 2 candidates, 5 repetitions."
+    )
+    assert says[-1].startswith("Accounted tokens: 0.")

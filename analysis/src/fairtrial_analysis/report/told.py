@@ -61,8 +61,9 @@ def _sentences(
     planned = data.scheduled(None) * len(data.arms)
     lost = sum(row.replaces is not None for row in data.rows)
     yield (
-        f"{valid} valid runs of {planned} that were scheduled, and {lost} replacements: {len(data.tasks)} tasks, "
-        f"{len(data.arms)} candidates, {data.repetitions} repetitions."
+        f"{_counted(valid, 'valid run')} of {planned} that were scheduled, and {_counted(lost, 'replacement')}: "
+        f"{_counted(len(data.tasks), 'task')}, {_counted(len(data.arms), 'candidate')}, "
+        f"{_counted(data.repetitions, 'repetition')}."
     )
     for arm, rate in zip(data.arms, success.rates, strict=True):
         yield f"{arm} succeeded in {rate.numerator} of {rate.denominator} valid runs."
@@ -85,6 +86,10 @@ def _range(found: Number, scale: int) -> str:
         return ""
     digits = ".1f" if scale > 1 else ".3f"
     return f" (95 % interval {_minus(scale * interval.low, digits)} to {_minus(scale * interval.high, digits)})"
+
+
+def _counted(count: int, one: str) -> str:
+    return f"{count} {one}" if count == 1 else f"{count} {one}s"
 
 
 def _minus(value: float, digits: str) -> str:

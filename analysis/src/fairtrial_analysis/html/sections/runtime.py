@@ -41,7 +41,7 @@ def _row(lookup: Lookup, metric: RuntimeMetric) -> list[Element | str]:
     p95 = numbers.NO_VALUE if metric.p95.value is None else printed(metric.p95.value)
     middle = [_exact(each, printed) for each in (summary.minimum, summary.q1, summary.median, summary.q3)]
     return [
-        numbers.metric(metric.metric),
+        numbers.metric(metric.metric).capitalize(),
         lookup.key(metric.arm),
         metric.unit,
         tag("a", str(summary.n), href=lookup.behind(summary.of), class_="ev"),
