@@ -10,7 +10,7 @@ from typing import get_args
 
 from fairtrial import names, plans
 from fairtrial.api.cohort import BenchmarkCohort, BenchmarkCohortSpec
-from fairtrial.api.decision import RuleCondition, Step
+from fairtrial.api.decision import Metric, RuleCondition, Step
 from fairtrial.api.reading import parse
 from fairtrial.api.run import BenchmarkRun
 from fairtrial.cohort import runs
@@ -40,6 +40,7 @@ def problems(cohort: BenchmarkCohort) -> list[Problem]:
         *_roles(spec),
         *_tasks(spec),
         *_gates(spec),
+        *_metrics(spec),
         *_rule(spec),
         *_replacement(spec),
         *_amendment(cohort),
@@ -178,11 +179,19 @@ def _gates(spec: BenchmarkCohortSpec) -> Iterator[Problem]:
             )
 
 
-def _rule(spec: BenchmarkCohortSpec) -> Iterator[Problem]:
-    rule, primary = spec.decision_rule, spec.constitution.primary_metrics
+def _metrics(spec: BenchmarkCohortSpec) -> Iterator[Problem]:
+    primary = spec.constitution.primary_metrics
     repeated = sorted({metric for metric in primary if primary.count(metric) > 1})
     if repeated:
         yield Problem("spec.constitution.primaryMetrics", f"{', '.join(repeated)} stands there twice.")
+    for index, metric in enumerate(spec.constitution.secondary_metrics):
+        if metric not in get_args(Metric):
+            field = f"spec.constitution.secondaryMetrics[{index}]"
+            yield Problem(field, f"{metric} is no metric, so no report could tell it; remove it, or mend its name.")
+
+
+def _rule(spec: BenchmarkCohortSpec) -> Iterator[Problem]:
+    rule, primary = spec.decision_rule, spec.constitution.primary_metrics
     if rule is None:
         return
     gates = {gate.name for gate in spec.gates}

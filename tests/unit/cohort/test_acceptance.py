@@ -295,6 +295,12 @@ def test_metrics_stand_once():
     assert said(cohort) == ["spec.constitution.primaryMetrics: cost stands there twice."]
 
 
+def test_metrics_that_are_reported_besides_are_metrics():
+    (one,) = said(make_cohort(constitution={"secondaryMetrics": ["duration_ms", "happiness"]}))
+    assert one.startswith("spec.constitution.secondaryMetrics[1]: happiness is no metric")
+    assert said(make_cohort(constitution={"secondaryMetrics": list(get_args(Metric))})) == []
+
+
 def test_a_cohort_does_not_amend_itself():
     assert said(make_cohort(amends={"name": "cohort-1", "reason": "A typo."}))[0].startswith("spec.amends.name:")
     assert said(make_cohort(amends={"name": "cohort-0", "reason": "A typo."})) == []
