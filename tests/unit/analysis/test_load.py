@@ -479,6 +479,22 @@ def test_a_folder_gives_what_the_store_gives(tmp_path: Path):
     assert "is a link" in str(loaded.wrong[0])
 
 
+def test_a_record_that_is_larger_than_one_may_be_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    made = small()
+    base = made.layout.cohort(*made.address).base
+    for key, data in made.store.objects.items():
+        run = key.split("/runs/")[1].split("/")[0] if "/runs/" in key else ""
+        path = tmp_path / "data" / (key.removeprefix(f"{base}/") if key.startswith(base) else f"runs/{run}/record.json")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    monkeypatch.setattr("fairtrial_analysis.load.source.RECORD_MAX", 100)
+
+    for source in (made.source(), FolderSource(tmp_path)):
+        loaded = load(source)
+        assert codes(loaded) == {"RECORD_UNREADABLE"}
+        assert verdict(loaded) == "INCONCLUSIVE"
+
+
 # --- corrections ------------------------------------------------------------------------------------------------------
 def correcting(made: Example, *changes: Change, **fields: Any) -> Example:
     """The evidence with one correction of the treatment's first run of the first task."""
@@ -515,6 +531,13 @@ def test_a_void_takes_the_run_out_of_the_valid_ones_with_its_reason():
     assert first(loaded).reason == "solution_accessed"
     assert loaded.wrong == ()
     assert verdict(loaded) == "INCONCLUSIVE"  # its cell is one run short
+
+
+def test_a_deviation_of_a_run_is_told_and_changes_nothing_about_it():
+    loaded = load(correcting(small(), kind="deviation", reason="protocol_deviation").source())
+
+    assert [one.kind for one in loaded.corrections] == ["deviation"]
+    assert (first(loaded).corrected, loaded.uncorrected, loaded.wrong) == ((), {}, ())
 
 
 def test_a_correction_that_does_not_fit_is_an_error_and_changes_nothing():
