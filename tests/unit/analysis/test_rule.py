@@ -4,6 +4,7 @@ import itertools
 import json
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -83,7 +84,17 @@ def test_a_cohorts_rule_is_read_with_the_same_words():
 
 def test_every_word_of_a_cohorts_rule_is_known():
     assert set(get_args(Metric)) == set(METRICS)
-    assert set(get_args(Statistic)) <= set(STATISTICS)
+    assert set(get_args(Statistic)) == set(STATISTICS)
+
+
+def test_the_page_about_rules_lists_every_statistic_as_it_is():
+    page = Path("docs/rules.md").read_text("utf-8")
+    words = {"rate": "rates", "amount": "amounts", "change": "changes"}
+    for name, one in STATISTICS.items():
+        kinds = ", ".join(words[kind] for kind in one.kinds)
+        assert f"| `{name}` | {kinds} | {one.title} | {one.interval or '—'} |" in page
+    for name, metric in METRICS.items():
+        assert metric.kind == "amount" or f"`{name}`" in page
 
 
 # --- what it looks at ---

@@ -1,8 +1,7 @@
 """The metrics and statistics that a rule may name, and what values they can have. Data.
 
 A linter needs to know that a success difference lies between -1 and 1 before anyone waits for a threshold that can't be
-met. The cohort's schema knows the same metrics; its statistics are those without a `*` in the table of the
-documentation.
+met. The cohort's schema knows the same metrics and statistics, and docs/rules.md lists them.
 """
 
 from dataclasses import dataclass
