@@ -1,5 +1,6 @@
 """Somebody's own cluster: what of their values file goes to Helm, and what is missing from it."""
 
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -7,8 +8,8 @@ import pytest
 import yaml
 
 from examples.demo import __main__ as demo
-from examples.demo import signing
-from examples.demo.install import OUR_IMAGES, chart_values
+from examples.demo import cohorts, signing
+from examples.demo.install import OUR_IMAGES, ROOT, chart_values
 from fairtrial.attest import trust
 
 STORE = {
@@ -86,3 +87,28 @@ def test_development_keys_are_made_once_and_one_for_each_role(tmp_path: Path) ->
     held = {secret["metadata"]["name"]: secret["stringData"]["key.pem"] for secret in signing.secrets("s", tmp_path)}
     assert {one["existingSecret"] for one in signing.values(tmp_path).values() if isinstance(one, dict)} == held.keys()
     assert len(set(held.values())) == len(signing.ROLES)
+
+
+@pytest.mark.parametrize("found", [0, 1])
+def test_the_demo_of_a_cohort_ends_by_fetching_showing_and_verifying_its_package(
+    found: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ran: list[list[str]] = []
+
+    def run(command: list[str], **_: Any) -> "subprocess.CompletedProcess[str]":
+        ran.append(command[1:])
+        return subprocess.CompletedProcess(command, found if command[1] == "verify" else 0)
+
+    monkeypatch.setattr(cohorts.Kubectl, "get", lambda *_: {"status": {"analysis": {"packageSha256": "d" * 64}}})
+    monkeypatch.setattr(cohorts.subprocess, "run", run)
+
+    assert cohorts.audited("paired", "demo", None, ROOT / "evidence" / "trust.json") == found
+
+    folder = f"evidence/{'d' * 64}"
+    assert ran == [
+        ["fetch", "paired", "--namespace", "demo"],
+        ["report", folder],
+        ["verify", folder, "--trust", "evidence/trust.json"],
+    ]
+    told = capsys.readouterr()
+    assert f"$ fairtrial verify {folder} --trust evidence/trust.json" in told.out + told.err
