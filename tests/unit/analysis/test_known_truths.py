@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -181,6 +182,16 @@ def test_a_cell_with_too_few_valid_runs_is_inconclusive():
     assert (decision.verdict, decision.because) == ("INCONCLUSIVE", ("valid-runs",))
     line = next(line for line in decision.lines if line.name == "valid-runs")
     assert (line.observed, line.reason) == (4, "task-03/plain: 4")
+
+
+@pytest.mark.parametrize("losing", DESIGN.arms)
+def test_lost_runs_are_counted_in_the_arm_that_lost_more(losing: str):
+    results = cohort(lambda t, arm, n: "invalid" if arm == losing and n == 5 and t <= 4 else "passed", lower(70))
+    decision = evaluate(replace(RULE, min_valid_per_cell=4), results)
+    line = next(line for line in decision.lines if line.name == "judged")
+
+    assert (line.observed, line.state) == (Fraction(4, 50), "fail")
+    assert (decision.verdict, decision.because) == ("INCONCLUSIVE", ("judged",))
 
 
 def test_a_replacement_fills_the_cell():
