@@ -11,7 +11,9 @@ from pathlib import Path
 import local_cluster
 
 RESULTS = Path(__file__).parent / "results"
-MEASUREMENTS = ("runtime", "store_calls", "upload", "run_latency", "model_calls", "analysis", "package", "verify")
+MEASUREMENTS = (
+    "runtime", "store_calls", "upload", "run_latency", "model_calls", "analysis", "verdicts", "package", "verify",
+)  # fmt: skip
 
 
 def main() -> None:
