@@ -1,5 +1,7 @@
 """The tree of commands. Each group is a module of its own; each command imports what it needs when it runs."""
 
+import inspect
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -78,6 +80,8 @@ def watch(
     from fairtrial.cli.kubectl import Kubectl
     from fairtrial.cli.watch import watch as show
 
+    if cohorts and selector:
+        raise typer.BadParameter("--selector chooses among single runs; give it or COHORT, not both.")
     if cohorts:
         watch_cohorts.run(Kubectl(context, namespace), cohorts)
     else:
@@ -376,3 +380,14 @@ def verify(
 @app.callback()
 def _root() -> None:
     """Benchmarks of AI agents on Kubernetes, turned into evidence."""
+
+
+def _let_paragraphs_flow(group: typer.Typer) -> None:
+    """Take line breaks out of the commands' docstrings: help would keep those of all paragraphs but the first."""
+    for command in group.registered_commands:
+        text = command.help or (command.callback and command.callback.__doc__) or ""
+        command.help = re.sub(r"(?<!\n)\n(?!\n)", " ", inspect.cleandoc(text))
+
+
+for _group in (app, task.app, adapter.app, keys.app, store.app):
+    _let_paragraphs_flow(_group)

@@ -56,6 +56,13 @@ def test_people_see_every_run_in_its_order_and_the_digest(tmp_path: Path):
     assert lines[-1] == f"SHA-256: {schedule.sha256}"
 
 
+def test_help_fills_its_lines_whatever_the_source_breaks():
+    shown = runner.invoke(app, ["plan", "--help"], env={"COLUMNS": "80", "TERM": "dumb"}).output
+
+    lines = [line.strip() for line in shown.splitlines()]
+    assert "the preregistration will hold. Exit code 1: the cohort can't be sealed, and" in lines
+
+
 def test_standard_input_will_do(tmp_path: Path):
     text = written(tmp_path).read_text()
     assert runner.invoke(app, ["plan", "-", "--json"], input=text).exit_code == 0

@@ -15,8 +15,10 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from typer.testing import CliRunner
 
 from fairtrial.cli import watch, watch_cohorts
+from fairtrial.cli.app import app
 from fairtrial.cli.kubectl import KubectlFailed
 
 COMPLETE = {"type": "Complete", "status": "True", "reason": "AllAccountedFor"}
@@ -174,6 +176,12 @@ def test_whatever_keeps_it_from_going_on_is_told_with_its_message(kind: str, rea
 def test_what_comes_first_in_its_life_holds_it():
     last, first = ({"type": kind, "status": "False", "reason": "R", "message": kind} for kind in ("Sealed", "Accepted"))
     assert watch_cohorts.message(cohort("paired", last, first)) == "Accepted"
+
+
+def test_labels_choose_among_single_runs_only():
+    done = CliRunner().invoke(app, ["watch", "paired", "--selector", "team=a"])
+    assert done.exit_code == 2
+    assert "give it or COHORT" in done.stderr
 
 
 def test_blocks_that_can_not_be_compared_are_told():
