@@ -96,6 +96,9 @@ def test_verify_keeps_all_evidence_and_overwrites_none(task: Path, launcher: Pat
     assert failed["outcome"] == "failed"
     assert fairtrial(monkeypatch, "task", "verify", task, tmp_path / "work", launcher, report) == 2
     assert json.loads(report.read_text()) == failed
+    (alone := tmp_path / "alone.json").write_text("somebody's")
+    assert fairtrial(monkeypatch, "task", "verify", task, tmp_path / "work", launcher, alone) == 2
+    assert alone.read_text() == "somebody's"
 
     solved = (task / "sealed/reference/src/durations.py").read_text()
     (tmp_path / "work/project/src/durations.py").write_text(solved)
