@@ -369,7 +369,7 @@ def test_without_a_preregistration_that_can_be_read_there_is_no_analysis():
         load(damaged(small(), "preregistration.json", lambda _: b"{}").source())
 
 
-@pytest.mark.parametrize("value", [None, [], {}, "x", -1, 10**30], ids=repr)
+@pytest.mark.parametrize("value", [None, "x", 10**30], ids=repr)
 @pytest.mark.parametrize(
     "path",
     [
@@ -392,7 +392,7 @@ def test_a_preregistration_of_another_shape_is_refused_or_an_error_and_never_a_c
     except InvalidInput as error:
         assert "preregistration" in str(error)
     else:
-        assert codes(loaded) or value == []  # no variants are what there was
+        assert codes(loaded)
 
 
 def test_the_ledger_is_read_as_far_as_asked_for_and_no_further():

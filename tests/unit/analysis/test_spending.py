@@ -84,6 +84,34 @@ def test_a_document_that_nobody_named_or_stored_is_not_there(named: bool, stored
     assert made.integrity == []
 
 
+@pytest.mark.parametrize("name", ["construction", "runtime"])
+def test_a_document_that_is_not_the_one_that_a_gate_names_is_an_error_and_not_used(name: str):
+    held = {"construction": log(FRAMEWORK), "runtime": RUNTIME}[name]
+    named = {"uri": f"s3://evidence/{name}.json", "sha256": "9" * 64}
+    made = example(saving, tasks=2, gates=[{"name": "inputs", "says": "They were fixed before.", "evidence": [named]}])
+    made.store.put(f"{made.layout.cohort(*made.address).base}/{name}.json", json.dumps(held).encode())
+
+    told = compute(load(made.source()), Made("1"))
+
+    section = told.construction if name == "construction" else told.runtime
+    assert (section.state, section.reason) == ("missing", "unfit")
+    assert [one.code for one in told.integrity] == ["DOCUMENT_UNFIT"]
+    assert told.executive.verdict == "INCONCLUSIVE"
+
+
+def test_break_even_is_computed_in_each_unit_by_itself():
+    spent = {"tokens": "30000", "USD": "9", "seconds": "5400"}
+    units = {
+        unit.unit: unit for unit in report(construction=log({"part": "framework", "spent": spent})).construction.units
+    }
+
+    assert units["tokens"].break_even.value == 100
+    assert units["USD"].control_median.value == pytest.approx(0.0042)  # 1000 tokens by the snapshot's prices
+    assert units["USD"].break_even.value == pytest.approx(9 / (0.0042 - 0.00294))
+    assert units["seconds"].break_even.value is None
+    assert units["seconds"].control_median.reason == "no_metric_in_this_unit"
+
+
 def test_runtime_stands_apart_with_its_own_samples():
     runtime = report(runtime=RUNTIME).runtime
     mine = next(one for one in runtime.metrics if one.arm == TREATMENT)
