@@ -5,13 +5,15 @@ import dataclasses
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fairtrial_analysis.examples import CONTROL, TREATMENT, Came, Example, example
+from fairtrial_analysis.load.ahead import AHEAD, in_order
 from fairtrial_analysis.load.loaded import Loaded
 from fairtrial_analysis.load.results import load
 from fairtrial_analysis.load.source import FolderSource
@@ -362,6 +364,19 @@ def test_nothing_of_what_agents_left_is_read_and_nothing_twice():
     assert (len(left), len(loaded.rows), loaded.wrong) == (20, 20, ())
     assert not set(left) & set(read)
     assert max(Counter(read).values()) == 1
+
+
+def test_no_more_than_a_few_records_are_fetched_ahead():
+    taken = list[int]()
+
+    def items() -> Iterator[int]:
+        for item in range(1000):
+            taken.append(item)
+            yield item
+
+    with closing(in_order(lambda item: b"x" * item, items())) as found:
+        assert next(found)[0] == 0
+        assert len(taken) == AHEAD + 1
 
 
 def test_without_a_preregistration_that_can_be_read_there_is_no_analysis():
