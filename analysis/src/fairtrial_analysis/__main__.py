@@ -10,72 +10,25 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fairtrial.errors import (
     Conflict,
     FairtrialError,
-    InvalidInput,
     NotStored,
     SigningFailed,
     StoreError,
     StoreUnfit,
 )
 from fairtrial.process.garbage import collect_seldom
+from fairtrial_analysis.settings import Settings
 
 log = logging.getLogger("fairtrial_analysis")
 EXIT_DONE, EXIT_AGAIN, EXIT_REFUSED = 0, 1, 2
 TERMINATION_LOG = "/dev/termination-log"
 TOLD_MAX = 480  # characters of an error and of a next move: the kubelet keeps 4096 bytes
 _MAY_PASS, _FOR_GOOD = (StoreError, SigningFailed), (StoreUnfit, NotStored, Conflict)
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What a Job is told: which cohort, and how much of its ledger."""
-
-    namespace: str
-    cohort: str
-    uid: str
-    ledger_size: int
-    image: str | None = None  # that this runs in, by digest
-    trust: Path | None = None  # trust list that goes into the package
-    withhold: bool = False  # leave out what a credential was found in, instead of refusing the package
-
-    @classmethod
-    def from_env(cls, env: Mapping[str, str]) -> "Settings":
-        """Read the settings; the first variable that is missing or wrong is named."""
-        size = _required(env, "FAIRTRIAL_LEDGER_SIZE")
-        if not size.isdecimal() or int(size) < 1:
-            raise InvalidInput(f"FAIRTRIAL_LEDGER_SIZE is {size!r}.", next_move="Give a whole number of entries.")
-        trust = env.get("FAIRTRIAL_TRUST", "")
-        return cls(
-            namespace=_required(env, "FAIRTRIAL_COHORT_NAMESPACE"),
-            cohort=_required(env, "FAIRTRIAL_COHORT"),
-            uid=_required(env, "FAIRTRIAL_COHORT_UID"),
-            ledger_size=int(size),
-            image=env.get("FAIRTRIAL_ANALYSIS_IMAGE") or None,
-            trust=Path(trust) if trust else None,
-            withhold=env.get("FAIRTRIAL_WITHHOLD", "").lower() == "true",
-        )
-
-
-@dataclass(frozen=True)
-class Result:
-    """What the operator is told of a package."""
-
-    package_uri: str
-    package_sha256: str
-    report_sha256: str
-    verdict: str
-
-    def line(self) -> str:
-        """The termination message."""
-        keys = ("packageUri", "packageSha256", "reportSha256", "verdict")
-        values = (self.package_uri, self.package_sha256, self.report_sha256, self.verdict)
-        return json.dumps(dict(zip(keys, values, strict=True)), sort_keys=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -136,12 +89,6 @@ def tell(line: str) -> None:
 
 def _short(text: str) -> str:
     return " ".join(text.split())[:TOLD_MAX]
-
-
-def _required(env: Mapping[str, str], name: str) -> str:
-    if not env.get(name):
-        raise InvalidInput(f"{name} is not set.", next_move="The operator sets it on the Job that it makes.")
-    return env[name]
 
 
 if __name__ == "__main__":

@@ -15,11 +15,11 @@ from fairtrial.evidence.objects import GET_LIMIT
 from fairtrial.evidence.store import S3Settings, S3Store
 from fairtrial.signing import keys, timestamps
 from fairtrial.signing.keys import SigningKey
-from fairtrial_analysis.__main__ import Result, Settings
 from fairtrial_analysis.analyse import Settings as Asked
 from fairtrial_analysis.analyse import packaged
 from fairtrial_analysis.package.publish import publish
 from fairtrial_analysis.report.compute import Signing
+from fairtrial_analysis.settings import Result, Settings
 
 log = logging.getLogger(__name__)
 TELL_EVERY = 500  # objects

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 from fairtrial_analysis import __main__ as program
-from fairtrial_analysis.__main__ import EXIT_AGAIN, EXIT_DONE, EXIT_REFUSED, Result, Settings, exit_code, failure
+from fairtrial_analysis.__main__ import EXIT_AGAIN, EXIT_DONE, EXIT_REFUSED, exit_code, failure
+from fairtrial_analysis.settings import Result, Settings
 
 from fairtrial.errors import (
     Conflict,
