@@ -1,5 +1,6 @@
 """The report holds what was asked for, and every number in it says what it is."""
 
+import copy
 import dataclasses
 import json
 from collections import Counter
@@ -20,6 +21,7 @@ from fairtrial_analysis.report.numbers import number, real, share, text
 from fairtrial_analysis.report.schema import report_schema
 from fairtrial_analysis.report.values import INTERVALS, METHODS, Number, Of, Summary
 
+from fairtrial.cohort.ledger import LedgerEntry
 from fairtrial.evidence.correction import Change, Correction, Shown, Superseded
 
 MADE = Made("0.1.0", None, "development")
@@ -273,6 +275,54 @@ def test_a_corrected_field_is_shown_before_and_after_with_what_it_supersedes_and
     assert (made.run, made.reason, made.says) == (row.run, "wrong_measurement", "The clock was wrong.")
     assert (made.supersedes, made.evidence) == (row.record_sha256, [f"file:clock.txt sha256:{'c' * 64}"])
     assert (made.verdict_without, made.changes_verdict) == ("SUPPORTED", False)
+
+
+# --- what a reader must know before the numbers -----------------------------------------------------------------------
+def told(made: Report) -> dict[str, list[str]]:
+    """Warnings and deviations by code, with the runs that they name."""
+    return {one.code: one.runs for one in (*made.executive.warnings, *made.deviations)}
+
+
+def test_a_cohort_as_planned_has_no_deviation():
+    assert report().deviations == []
+    assert not {"LEAKS", "NOT_COMPARABLE", "INTEGRITY"} & set(told(report()))
+
+
+def test_a_cohort_that_was_given_up_says_so_and_which_runs_never_were():
+    ledger, last = copy.copy(loaded().ledger), loaded().rows[-1]
+    ledger.cancelled = LedgerEntry("cancelled", reason="Enough.")
+    rows = (*loaded().rows[:-1], dataclasses.replace(last, outcome="not_run"))
+
+    found = told(compute(dataclasses.replace(loaded(), ledger=ledger, rows=rows), MADE))
+
+    assert (found["COHORT_CANCELLED"], found["NOT_RUN"]) == ([], [last.run])
+    assert "CELLS_SHORT" in found
+
+
+def test_another_analysis_than_the_one_that_was_sealed_is_a_deviation():
+    image = loaded().plan.spec["analysis"]["image"]
+
+    assert set(told(compute(loaded(), Made("0.2.0", f"other@sha256:{'e' * 64}", "production")))) >= {
+        "OTHER_ANALYSIS_VERSION", "OTHER_ANALYSIS_IMAGE",
+    }  # fmt: skip
+    assert compute(loaded(), Made("0.1.0", image, "production")).deviations == []
+
+
+def test_what_differs_in_a_block_and_a_credential_that_was_stored_are_warnings():
+    def odd(task: int, arm: str, repetition: int, attempt: int) -> Came:
+        first = (task, arm, repetition) == (1, TREATMENT, 1)
+        return Came(
+            fields={"environment.initialStateSha256": {"state": "measured", "value": "3" * 64}} if first else {}
+        )
+
+    held = load(example(odd, tasks=2).source())
+    leaking = dataclasses.replace(held.rows[0], leaks=1)
+
+    made = compute(dataclasses.replace(held, rows=(leaking, *held.rows[1:])), MADE)
+
+    assert told(made)["LEAKS"] == [leaking.run]
+    assert len(told(made)["NOT_COMPARABLE"]) == 2
+    assert [(one.where, one.what) for one in made.comparability] == [("task-01-0001", "initialState")]
 
 
 def test_a_cohort_that_amends_another_says_which_and_why():

@@ -372,6 +372,9 @@ def test_expected_replacements_and_their_gate():
     assert lossy.expected_replacements == 30
     assert lossy.inconclusive.numerator >= 19  # a run that is lost twice leaves its cell short
     assert dict(lossy.passed)["integrity"].numerator == 20
+    trials = drawn(Truth("lossy", invalid_rate=0.3)).trials
+    lost = {trial.run for trial in trials if trial.outcome == "invalid" and trial.replaces is None}
+    assert {trial.replaces for trial in trials if trial.replaces} == lost
 
 
 def test_conditions_on_what_no_truth_draws_are_named():
