@@ -5,11 +5,11 @@ from collections.abc import Callable
 import pytest
 
 from fairtrial.audit.verify import Result
-from tests.unit.audit import contradictions
+from tests.unit.audit import shapes
 
 
-@pytest.mark.parametrize("name", contradictions.CASES)
+@pytest.mark.parametrize("name", shapes.CASES)
 def test_tampering_is_told_by_its_codes(name: str, checked: Callable[[dict[str, bytes]], Result]):
-    make, codes = contradictions.CASES[name]
+    make, codes = shapes.CASES[name]
 
     assert checked(make()).findings.codes == codes

@@ -11,7 +11,7 @@ from fairtrial.attest.trust import TimestampAuthority, TrustList
 from fairtrial.audit import folder, signatures
 from fairtrial.audit.findings import CODES
 from fairtrial.audit.verify import verify
-from tests.unit.audit import contradictions
+from tests.unit.audit import shapes
 from tests.unit.audit.tampering import CASES, DIFF
 from tests.unit.audit.world import TRUST, good, relisted, written
 
@@ -27,7 +27,7 @@ ELSEWHERE = {
 
 
 def test_there_is_no_code_that_no_test_gives():
-    assert contradictions.CASES is CASES
+    assert shapes.CASES is CASES
     given = set().union(*(codes for _, codes in CASES.values()), *ELSEWHERE.values())
 
     assert set(CODES) == given
