@@ -12,6 +12,7 @@ from typing import Any
 import jsonschema
 import pytest
 from fairtrial_analysis.examples import CONTROL, TREATMENT, Came, example, usual
+from fairtrial_analysis.load.inputs import Wrong
 from fairtrial_analysis.load.loaded import Loaded
 from fairtrial_analysis.load.results import load
 from fairtrial_analysis.report.canonical import to_bytes, to_json
@@ -297,6 +298,18 @@ def test_a_cohort_that_was_given_up_says_so_and_which_runs_never_were():
 
     assert (found["COHORT_CANCELLED"], found["NOT_RUN"]) == ([], [last.run])
     assert "CELLS_SHORT" in found
+
+
+def test_integrity_errors_missing_signatures_and_limits_of_the_design_are_told():
+    wrong = (Wrong("RECORD_DIGEST", loaded().rows[0].run, "has another SHA-256."),)
+    made = compute(dataclasses.replace(loaded(), wrong=wrong), Made("0.1.0", None, "none"))
+    limits = {one.code: one.source for one in made.limitations}
+
+    assert told(made)["INTEGRITY"] == [loaded().rows[0].run]
+    assert [(one.code, one.where) for one in made.integrity] == [("RECORD_DIGEST", loaded().rows[0].run)]
+    assert "UNSIGNED" in told(made)
+    assert {"UNSIGNED", "FEW_TASKS", "FEW_REPETITIONS", "THESE_TASKS", "SELECTED_BY_SUCCESS"} <= set(limits)
+    assert limits["POPULATION"] == "declared"
 
 
 def test_another_analysis_than_the_one_that_was_sealed_is_a_deviation():
