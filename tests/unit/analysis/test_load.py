@@ -271,6 +271,12 @@ def other_outcome(entries: Entries, run: str) -> Entries:
     return entries
 
 
+def undecided(entries: Entries, run: str) -> Entries:
+    """An invalid run, and no word on whether it is replaced."""
+    of("record", entries, run).update(outcome="invalid", invalidity="host_failure", reason="evicted")
+    return entries
+
+
 def never_ended(entries: Entries, run: str) -> Entries:
     return [entry for entry in entries if (entry["kind"], entry.get("run")) != ("record", run)]
 
@@ -309,6 +315,8 @@ def replaced_though_it_passed(entries: Entries, run: str) -> Entries:
     ("change", "code"),
     [
         (other_outcome, "RECORD_DISAGREES"),
+        (undecided, "DECISION_MISMATCH"),
+        (replaced_though_it_passed, "DECISION_MISMATCH"),
         (never_ended, "RUN_UNACCOUNTED"),
         (stranger, "RECORD_NOT_SCHEDULED"),
         (admitted_stranger, "TICKET_NOT_SCHEDULED"),

@@ -15,6 +15,7 @@ from fairtrial.cohort.schedule import Entry
 from fairtrial.errors import DigestMismatch, InvalidInput, StoreError, StoreUnavailable
 from fairtrial.evidence.correction import Correction
 from fairtrial_analysis.load.ahead import in_order
+from fairtrial_analysis.load.decisions import undecided
 from fairtrial_analysis.load.documents import Inputs, inputs_of
 from fairtrial_analysis.load.inputs import Book, Plan, Wrong, book_of, corrections_of, entry_of, plan_of
 from fairtrial_analysis.load.loaded import Loaded, results_of
@@ -33,7 +34,8 @@ def load(source: EvidenceSource, ledger_size: int | None = None) -> Loaded:
     inputs, more = inputs_of(plan, source.document)
     wrong += more
     rows, uncorrected, more = _rows(source, plan, book, corrections)
-    return loaded(plan, book, rows, [*wrong, *more], tuple(corrections), uncorrected, inputs)
+    wrong += [*more, *undecided(plan, book.ledger, {row.run: row for row in rows} | uncorrected)]
+    return loaded(plan, book, rows, wrong, tuple(corrections), uncorrected, inputs)
 
 
 def loaded(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from fairtrial.api.provider import Pricing
+from fairtrial.api.run import Invalidity
 from fairtrial.cohort.comparability import Observed
 from fairtrial.cohort.schedule import Entry
 from fairtrial.evidence.record_model import Record
@@ -45,8 +46,9 @@ class Row:
     message: str = ""
     category: str | None = None
     tags: tuple[str, ...] = ()
-    invalidity: str | None = None
+    invalidity: Invalidity | None = None
     replaces: str | None = None
+    answered: bool = False  # whether a model's answer reached the agent
     record_sha256: str = ""
     started_at: str = ""
     node: str = ""
@@ -123,6 +125,7 @@ def row_of(record: Record, sha256: str, entry: Entry, place: int, accounted: str
         tags=_shared(found.tags),
         invalidity=found.invalidity,
         replaces=replaces.name if replaces else None,
+        answered=bool(usage.answered_calls.value),
         record_sha256=sha256,
         started_at=record.timings.timestamps.get("agentStarted", ""),
         node=sys.intern((record.pods.agent and record.pods.agent.node) or ""),
