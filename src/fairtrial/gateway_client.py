@@ -11,11 +11,13 @@ are final and carry the gateway's own words.
 """
 
 import base64
+import contextlib
 import hashlib
 import http.client
 import json
 import os
 import random
+import socket
 import time
 import urllib.parse
 from collections.abc import Callable, Iterator
@@ -32,6 +34,7 @@ T = TypeVar("T")
 _CHUNK = 256 * 1024
 _PATIENCE = frozenset({401, 408, 425, 429})  # 401 once more only: the token may just have been renewed
 _UNAUTHORIZED = 401
+_SOON = (0.1, 0.2, 0.4)  # seconds that the first attempts wait for a connection
 STEP_SECONDS = 60.0  # that a step waits at most for the gateway to know of it
 
 
@@ -138,6 +141,7 @@ class GatewayClient:
         connection = http.client.HTTPConnection(parts.hostname or "", parts.port or 80, timeout=self.timeout_seconds)
         try:
             token = self.token_file.read_text("ascii").strip()
+            connection.sock = self._connected(connection)
             response = _exchange(
                 connection,
                 method,
@@ -151,6 +155,19 @@ class GatewayClient:
         if response.status in (200, 201):
             return response
         raise _refusal(response, f"{method} {path}")
+
+    def _connected(self, connection: http.client.HTTPConnection) -> socket.socket:
+        """A connection to the gateway. A network may drop what a pod sends until it has learnt of the pod: the kernel
+        sends it again after a second, which is most of the time that a pod takes to start.
+        """
+        where = (connection.host, connection.port)
+        for seconds in (*_SOON, self.timeout_seconds):
+            with contextlib.suppress(TimeoutError):
+                made = socket.create_connection(where, timeout=seconds)
+                made.settimeout(self.timeout_seconds)
+                made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                return made
+        raise TimeoutError(f"no connection to {where[0]}:{where[1]}")
 
     @staticmethod
     def _chunks(response: http.client.HTTPResponse, path: str) -> Iterator[bytes]:

@@ -417,7 +417,7 @@ def test_an_open_way_out_means_that_the_agent_never_starts(pod):
     report = pod.run()
 
     assert (report.ending, report.isolation) == ("isolation_not_enforced", "failed")
-    assert report.probes[0].answers == ["connected"] * 12, "three attempts in each of four rounds"
+    assert report.probes[0].answers == ["connected"] * 18, "three attempts in each of six rounds"
     assert not (pod.root / "tmp/ran").exists(), "a program of the image ran before the proof"
     assert report.steps == [] and pod.stream("stdout") == b""
 

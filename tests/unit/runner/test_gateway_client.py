@@ -99,3 +99,23 @@ def test_nobody_there_until_the_deadline_is_told(tmp_path):
 
     with pytest.raises(GatewayUnavailable, match="No success"):
         client.put_artifact("agent/a", b"x")
+
+
+def test_a_network_that_does_not_know_the_pod_yet_is_asked_again_sooner_than_the_kernel_would(
+    gateway, client, monkeypatch
+):
+    """A dropped SYN is sent again after a second by the kernel; after the attempts that are short, as ever."""
+    connect, waited = socket.create_connection, []
+
+    def learning(address, timeout):
+        waited.append(timeout)
+        if len(waited) < 4:
+            raise TimeoutError
+        return connect(address, timeout=timeout)
+
+    monkeypatch.setattr(socket, "create_connection", learning)
+    digest = gateway.add_bundle(b"data")
+
+    assert b"".join(client.get(f"/v1/bundles/{digest}", sha256=digest)) == b"data"
+    assert waited == [0.1, 0.2, 0.4, client.timeout_seconds]
+    assert gateway.requests == 1
