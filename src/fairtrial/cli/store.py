@@ -1,8 +1,9 @@
-"""`fairtrial store policy`: the bucket policy that gives each part its rights and no more."""
+"""`fairtrial store policy|audit`: the rights of each part in the bucket, and what the store says of what lies there."""
 
 import json
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,7 +11,7 @@ import typer
 from fairtrial.errors import InvalidInput
 from fairtrial.evidence.roles import ROLES, RoleName, bucket_policy
 
-app = typer.Typer(no_args_is_help=True, help="What the object store has to be told.")
+app = typer.Typer(no_args_is_help=True, help="What the object store has to be told, and can be asked.")
 _ROLES = ", ".join(f"{name} ({role.why})" for name, role in ROLES.items())
 
 
@@ -33,6 +34,25 @@ def policy(
     made = bucket_policy(bucket, _users(user), prefix, retained=retained, conditional=conditional)
     # Without spaces: some stores keep a policy in 4 KiB.
     sys.stdout.write(json.dumps(made, separators=(",", ":")) + "\n")
+
+
+@app.command()
+def audit(
+    folder: Annotated[Path, typer.Argument(help="Folder of a fetched evidence package.", metavar="FOLDER")],
+    until: Annotated[
+        str | None, typer.Option(metavar="DATE", help="The day through which nobody may be able to delete; now.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document with every finding.")] = False,
+) -> None:
+    """Ask the store what no package can show: whether what it names was overwritten or deleted, or could be.
+
+    Needs an account with the auditor's rights, in the store that FAIRTRIAL_S3_ENDPOINT, FAIRTRIAL_S3_BUCKET,
+    AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY name. Whether the package itself holds, `fairtrial verify` tells. Exit
+    code 0: no findings; 1: findings; 2: the store could not be asked.
+    """
+    from fairtrial.cli.store_audit import run
+
+    raise typer.Exit(run(folder, until, as_json=as_json))
 
 
 def _users(given: Sequence[str]) -> dict[RoleName, str]:

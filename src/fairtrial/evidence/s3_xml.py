@@ -34,6 +34,23 @@ class Unfinished:
     initiated: datetime
 
 
+@dataclass(frozen=True)
+class Version:
+    """One version of an object, or a marker that somebody left who deleted it."""
+
+    key: str
+    version_id: str
+    marker: bool
+
+
+@dataclass(frozen=True)
+class Retention:
+    """Until when an object's version can't be deleted, and whether a right can shorten that (GOVERNANCE)."""
+
+    mode: str
+    until: datetime
+
+
 def refusal(status: int, data: bytes) -> Refused:
     """The error that an answer is. One to HEAD has no body, and a proxy's has no code: the status stands for it."""
     try:
@@ -102,6 +119,29 @@ def uploads(data: bytes) -> tuple[list[Unfinished], str | None]:
     except ValueError as error:
         raise Unreadable(f"an upload's time: {error}") from error
     return found, _decoded(said, _text(said, "NextKeyMarker")) if _truncated(said) else None
+
+
+def versions(data: bytes) -> tuple[list[Version], dict[str, str] | None]:
+    """A page of versions and markers, and where the next one begins, if there is one."""
+    said = _read(data)
+    found = [
+        Version(_decoded(said, _text(each, "Key")), _text(each, "VersionId"), kind == "DeleteMarker")
+        for kind in ("Version", "DeleteMarker")
+        for each in said.findall(f"{{*}}{kind}")
+    ]
+    if not _truncated(said):
+        return found, None
+    after = {"key-marker": _decoded(said, _text(said, "NextKeyMarker"))}
+    return found, after | {"version-id-marker": _text(said, "NextVersionIdMarker")}
+
+
+def retention(data: bytes) -> Retention:
+    """What an object's own retention is."""
+    said = _read(data)
+    try:
+        return Retention(_text(said, "Mode"), datetime.fromisoformat(_text(said, "RetainUntilDate")))
+    except ValueError as error:
+        raise Unreadable(f"a retention's time: {error}") from error
 
 
 def default_retention(data: bytes) -> tuple[str, int]:

@@ -1,4 +1,4 @@
-"""A cohort that is sealed in a bucket with Object Lock: what retention holds, and against whom.
+"""A cohort that is sealed in a bucket with Object Lock: what retention holds, against whom, and what an auditor sees.
 
 The server is one of this module's own, whose folder goes with it: what is under retention could not be cleared away.
 """
@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,12 +20,14 @@ from botocore.exceptions import ClientError, EndpointConnectionError
 from fairtrial_operator.cohorts.observe import capabilities_entry
 from fairtrial_operator.cohorts.seen import PutPreregistration, SignLedger
 from fairtrial_operator.signatory import Signatory
+from typer.testing import CliRunner
 
 from fairtrial import documents
+from fairtrial.cli.app import app
 from fairtrial.cohort.ledger import LedgerEntry
 from fairtrial.evidence.layout import CohortLayout, sha256
 from fairtrial.evidence.probe import Capabilities, ObjectLock, StoreUnfit, probe
-from fairtrial.evidence.roles import bucket_policy
+from fairtrial.evidence.roles import RoleName, bucket_policy
 from fairtrial.evidence.store import S3Settings, S3Store
 from fairtrial.testing import make_cohort
 from local_cluster import binaries, s3
@@ -33,6 +36,7 @@ from tests.stored_cohort import known_keys
 from tests.unit.operator.test_cohort_store import World, stored
 
 OPERATOR = Credentials("operator", secrets.token_urlsafe(24))
+AUDITOR = Credentials("auditor", secrets.token_urlsafe(24))
 ROOT = Credentials("root", secrets.token_urlsafe(24))
 START_SECONDS = 20.0
 
@@ -50,7 +54,8 @@ class Server:
         """A new bucket in which the operator has its rights."""
         name = f"lock-{secrets.token_hex(4)}"
         self.client().create_bucket(Bucket=name, ObjectLockEnabledForBucket=lock)
-        policy = bucket_policy(name, {"operator": OPERATOR.access_key}, "", retained=lock)
+        users: dict[RoleName, str] = {"operator": OPERATOR.access_key, "auditor": AUDITOR.access_key}
+        policy = bucket_policy(name, users, "", retained=lock)
         self.client().put_bucket_policy(Bucket=name, Policy=json.dumps(policy, separators=(",", ":")))
         return name
 
@@ -85,8 +90,9 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         _wait_for(running)
         admin = [program, "admin", "--endpoint-url", running.url, "create-user", "--role", "user"]
         keys = {"ADMIN_ACCESS_KEY_ID": ROOT.access_key, "ADMIN_SECRET_ACCESS_KEY": ROOT.secret_key}
-        operator = ["--access", OPERATOR.access_key, "--secret", OPERATOR.secret_key]
-        subprocess.run([*admin, *operator], env=os.environ | keys, check=True, capture_output=True)
+        for one in (OPERATOR, AUDITOR):
+            account = ["--access", one.access_key, "--secret", one.secret_key]
+            subprocess.run([*admin, *account], env=os.environ | keys, check=True, capture_output=True)
         yield running
     finally:
         process.terminate()
@@ -214,3 +220,68 @@ def first_page(made: Sealed) -> list[dict[str, Any]]:
     page: dict[str, Any] = json.loads(made.store.get(made.keys.ledger_page(1)))
     entries: list[dict[str, Any]] = page["entries"]
     return entries
+
+
+# --- fairtrial store audit --------------------------------------------------------------------------------------------
+def audited(server: Server, made: Sealed, folder: Path, *options: str) -> tuple[int, set[tuple[str, str]]]:
+    """What an auditor is told of all that the seal stored: the exit code, and the findings' codes and keys."""
+    bucket = made.store.settings.bucket
+    lines = [f"s3://{bucket}/{key} 1 data/{number}\n" for number, key in enumerate(made.documents)]
+    (folder / "fetch.txt").write_text("".join(lines))
+    env = {
+        "FAIRTRIAL_S3_ENDPOINT": server.url,
+        "FAIRTRIAL_S3_BUCKET": bucket,
+        "AWS_ACCESS_KEY_ID": AUDITOR.access_key,
+        "AWS_SECRET_ACCESS_KEY": AUDITOR.secret_key,
+    }
+    done = CliRunner().invoke(app, ["store", "audit", str(folder), "--json", *options], env=env)
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    return done.exit_code, {(one["code"], one["key"]) for one in json.loads(done.stdout)["findings"]}
+
+
+def tomorrow(days: int) -> str:
+    return (datetime.now(UTC) + timedelta(days=days)).date().isoformat()
+
+
+def test_an_auditor_finds_nothing_in_a_bucket_that_holds_what_was_written(
+    server: Server, locked: Sealed, tmp_path: Path
+) -> None:
+    assert audited(server, locked, tmp_path) == (0, set())
+
+
+def test_an_auditor_is_told_what_can_be_deleted_before_the_day_that_counts(
+    server: Server, locked: Sealed, tmp_path: Path
+) -> None:
+    told = audited(server, locked, tmp_path, "--until", tomorrow(30))
+
+    assert told == (1, {("LOCK_WEAK", key) for key in locked.documents})
+
+
+def test_an_auditor_is_told_what_was_written_again_deleted_or_held_weakly(server: Server, tmp_path: Path) -> None:
+    made = sealed_in(server.store(server.bucket(lock=True), days=1))
+    again, deleted, _, _ = made.documents
+    client, bucket = server.client(), made.store.settings.bucket
+    client.put_object(
+        Bucket=bucket,
+        Key=again,
+        Body=b"other",
+        ObjectLockMode="GOVERNANCE",
+        ObjectLockRetainUntilDate=datetime.now(UTC) + timedelta(days=9),
+    )
+    client.delete_object(Bucket=bucket, Key=deleted)
+
+    assert audited(server, made, tmp_path) == (
+        1,
+        {
+            ("VERSION_OVERWRITE", again),
+            ("LOCK_WEAK", again),
+            ("DELETE_MARKER", deleted),
+            ("OBJECT_MISSING", deleted),
+        },
+    )
+
+
+def test_an_auditor_is_told_of_a_bucket_without_a_lock(server: Server, tmp_path: Path) -> None:
+    made = sealed_in(server.store(server.bucket(lock=False), days=0))
+
+    assert audited(server, made, tmp_path) == (1, {("LOCK_WEAK", "")})
