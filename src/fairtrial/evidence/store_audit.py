@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from fairtrial.errors import NotStored
 from fairtrial.evidence import s3_xml
-from fairtrial.evidence.s3_xml import Retention, Version
+from fairtrial.evidence.s3_xml import Refused, Retention, Version
 from fairtrial.evidence.store import S3Store
 
 WORKERS = 16
 COMPLIANCE = "COMPLIANCE"
+_NO_RETENTION = "NoSuchObjectLockConfiguration"
 Code = Literal["VERSION_OVERWRITE", "DELETE_MARKER", "LOCK_WEAK", "LISTING_INCOMPLETE", "OBJECT_MISSING"]
 MEANINGS: dict[Code, str] = {
     "VERSION_OVERWRITE": "An object has more than one version: somebody wrote it again.",
@@ -107,13 +107,16 @@ def versions(store: S3Store, prefix: str) -> Iterator[Version]:
 
 def retention(store: S3Store, key: str) -> Retention | None:
     """An object's own retention, or None."""
-    try:
-        return store.retrying(
-            f"read the retention of {key}",
-            lambda: s3_xml.retention(store.s3.ask("GET", key, {"retention": ""}).data),
-        )
-    except NotStored:  # the store has no retention for it, which it tells as it tells that there is no object
-        return None
+
+    def ask() -> Retention | None:
+        try:
+            return s3_xml.retention(store.s3.ask("GET", key, {"retention": ""}).data)
+        except Refused as refused:  # with 404 by S3, with 400 by versitygw
+            if refused.code == _NO_RETENTION:
+                return None
+            raise
+
+    return store.retrying(f"read the retention of {key}", ask)
 
 
 def _prefixes(named: Iterable[str]) -> list[str]:

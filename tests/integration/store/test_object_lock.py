@@ -281,6 +281,14 @@ def test_an_auditor_is_told_what_was_written_again_deleted_or_held_weakly(server
     )
 
 
+def test_an_auditor_is_told_of_objects_that_a_bucket_with_a_lock_does_not_retain(
+    server: Server, tmp_path: Path
+) -> None:
+    made = sealed_in(server.store(server.bucket(lock=True), days=0))
+
+    assert audited(server, made, tmp_path) == (1, {("LOCK_WEAK", key) for key in made.documents})
+
+
 def test_an_auditor_is_told_of_a_bucket_without_a_lock(server: Server, tmp_path: Path) -> None:
     made = sealed_in(server.store(server.bucket(lock=False), days=0))
 
