@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from fairtrial.errors import StoreError
 from fairtrial.evidence import s3_xml
 from fairtrial.evidence.s3_xml import Refused, Retention, Version
 from fairtrial.evidence.store import S3Store
@@ -92,16 +93,20 @@ def of_lock(key: str, held: Retention | None, until: datetime) -> Iterator[Findi
         yield Finding(key, "LOCK_WEAK", f"Its retention ends at {held.until:%Y-%m-%dT%H:%M:%SZ}.")
 
 
-def versions(store: S3Store, prefix: str) -> Iterator[Version]:
-    """All versions and markers of keys that begin so."""
-    query = {"versions": "", "prefix": prefix, "encoding-type": "url"}
+def versions(store: S3Store, prefix: str, *, page_size: int = 1000) -> Iterator[Version]:
+    """All versions and markers of keys that begin so, each once."""
+    query = {"versions": "", "prefix": prefix, "encoding-type": "url", "max-keys": str(page_size)}
     while True:
         page, after = store.retrying(
             f"list versions below {prefix}", lambda: s3_xml.versions(store.s3.ask("GET", query=query).data)
         )
-        yield from page
+        # Some stores begin a page with what the one before ended with.
+        told = (query.get("key-marker"), query.get("version-id-marker"))
+        yield from (one for one in page if (one.key, one.version_id) != told)
         if after is None:
             return
+        if told == tuple(after.values()):
+            raise StoreError(f"list versions below {prefix}: the store gives the same page again and again.")
         query.update(after)
 
 

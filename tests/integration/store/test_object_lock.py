@@ -29,6 +29,7 @@ from fairtrial.evidence.layout import CohortLayout, sha256
 from fairtrial.evidence.probe import Capabilities, ObjectLock, StoreUnfit, probe
 from fairtrial.evidence.roles import RoleName, bucket_policy
 from fairtrial.evidence.store import S3Settings, S3Store
+from fairtrial.evidence.store_audit import versions
 from fairtrial.testing import make_cohort
 from local_cluster import binaries, s3
 from local_cluster.s3 import Credentials
@@ -59,15 +60,15 @@ class Server:
         self.client().put_bucket_policy(Bucket=name, Policy=json.dumps(policy, separators=(",", ":")))
         return name
 
-    def store(self, bucket: str, days: int) -> S3Store:
+    def store(self, bucket: str, days: int, who: Credentials = OPERATOR) -> S3Store:
         return S3Store(
             S3Settings.from_env(
                 {
                     "FAIRTRIAL_S3_ENDPOINT": self.url,
                     "FAIRTRIAL_S3_BUCKET": bucket,
                     "FAIRTRIAL_S3_OBJECT_LOCK_DAYS": str(days),
-                    "AWS_ACCESS_KEY_ID": OPERATOR.access_key,
-                    "AWS_SECRET_ACCESS_KEY": OPERATOR.secret_key,
+                    "AWS_ACCESS_KEY_ID": who.access_key,
+                    "AWS_SECRET_ACCESS_KEY": who.secret_key,
                 }
             )
         )
@@ -247,6 +248,15 @@ def test_an_auditor_finds_nothing_in_a_bucket_that_holds_what_was_written(
     server: Server, locked: Sealed, tmp_path: Path
 ) -> None:
     assert audited(server, locked, tmp_path) == (0, set())
+
+
+def test_versions_are_listed_once_however_many_pages_they_come_in(server: Server, locked: Sealed) -> None:
+    store = server.store(locked.store.settings.bucket, days=1, who=AUDITOR)
+
+    whole = list(versions(store, "ns/"))
+
+    assert {one.key for one in whole} >= set(locked.documents)
+    assert sorted(map(str, versions(store, "ns/", page_size=2))) == sorted(map(str, whole))
 
 
 def test_an_auditor_is_told_what_can_be_deleted_before_the_day_that_counts(
