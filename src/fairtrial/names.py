@@ -57,6 +57,7 @@ USER_ID = 10001  # agent, recorder and evaluator; another container's processes 
 
 SHARED_DIR = "/fairtrial"  # written before anything untrusted runs, read-only for that
 RUNTIME_DIR = f"{SHARED_DIR}/runtime"
+RUNTIME_IN_IMAGE = "/opt/fairtrial/runtime"  # of runner and evaluator, from where it is copied
 PLAN_FILE = f"{SHARED_DIR}/plan.json"
 CANDIDATE_DIR = f"{SHARED_DIR}/candidate"
 WORKSPACE_DIR = "/workspace"  # TASK.md and project/

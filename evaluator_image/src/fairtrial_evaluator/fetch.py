@@ -15,7 +15,6 @@ from fairtrial_evaluator.checks import LAYOUT_FILE, Layout
 from fairtrial_evaluator.layout import restore_protected
 from fairtrial_evaluator.trees import delete
 
-_RUNTIME_SOURCE = Path("/opt/fairtrial/runtime")  # where the image keeps it
 _SKIPPED_MAX = 200
 
 
@@ -53,7 +52,7 @@ def main() -> int:
     try:
         plan = documents.load(EvaluationPlan, os.environ.get(names.ENV_PLAN, ""), name=names.ENV_PLAN)
         client = GatewayClient.from_env(deadline_seconds=plan.fetch_seconds)
-        fetch(Places(), plan, client, _RUNTIME_SOURCE)
+        fetch(Places(), plan, client, Path(names.RUNTIME_IN_IMAGE))
     except GatewayUnavailable as error:
         failure.report(error)
         return failure.TEMPORARY

@@ -25,10 +25,10 @@ POD_UID = "FAIRTRIAL_POD_UID"
 # What launch is started with must be there before the agent's container is. A hook of the recorder's, and not an init
 # container: the kubelet goes on as soon as the hook has ended, where it notices a container's end up to a second later.
 # A recorder that is started again finds it in use.
-_RUNTIME_SOURCE = "/opt/fairtrial/runtime"  # where the image keeps it
 _COPY_RUNTIME = (
     f"[ -e {names.RUNTIME_DIR} ] || {{ rm -rf {names.RUNTIME_DIR}.part"
-    f" && cp -R {_RUNTIME_SOURCE} {names.RUNTIME_DIR}.part && mv {names.RUNTIME_DIR}.part {names.RUNTIME_DIR}; }}"
+    f" && cp -R {names.RUNTIME_IN_IMAGE} {names.RUNTIME_DIR}.part"
+    f" && mv {names.RUNTIME_DIR}.part {names.RUNTIME_DIR}; }}"
 )
 
 _SECURE = {

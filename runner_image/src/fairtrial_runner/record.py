@@ -13,6 +13,7 @@ from fairtrial.documents import AgentPlan
 from fairtrial.errors import FairtrialError
 from fairtrial_runner.isolation import Proof
 from fairtrial_runner.places import Places
+from fairtrial_runner.setup import Setup, SetupFailed
 
 ENV_POD_UID = "FAIRTRIAL_POD_UID"
 
@@ -25,33 +26,28 @@ def main() -> int:
     try:
         if not done.exists():
             plan = documents.load(AgentPlan, os.environ.get(names.ENV_PLAN, ""), name=names.ENV_PLAN)
-            if failed := _record(places, plan, Proof(plan.probes, plan.probe_attempts), terminating):
-                failure.report(failed, places.termination_log, during=failure.SETUP)
-                return failure.FINAL
+            _record(places, plan, Proof(plan.probes, plan.probe_attempts), terminating)
             done.touch()
         terminating.wait()  # a sidecar that ends early would only be started again
+    except SetupFailed as failed:
+        failure.report(failed.cause, places.termination_log, during=failure.SETUP)
+        return failure.FINAL
     except (FairtrialError, OSError) as error:
         failure.report(error, places.termination_log)
         return failure.FINAL
     return 0
 
 
-def _record(places: Places, plan: AgentPlan, proof: Proof, terminating: threading.Event) -> Exception | None:
-    """Record the pod; what kept its setup from being done, if anything did."""
+def _record(places: Places, plan: AgentPlan, proof: Proof, terminating: threading.Event) -> None:
     from fairtrial.gateway_client import GatewayClient
     from fairtrial_runner.fetch import fetch
     from fairtrial_runner.recorder import Recorder
-    from fairtrial_runner.setup import Setup, SetupFailed
 
     fetching = GatewayClient.from_env(deadline_seconds=plan.fetch_seconds)
     client = GatewayClient.from_env(deadline_seconds=plan.upload_seconds)
     setup = Setup(proof, functools.partial(fetch, places, plan, fetching), plan.setup_seconds)
     pod_uid = os.environ.get(ENV_POD_UID, "")
-    try:
-        Recorder(places, plan, client, pod_uid, terminating, setup, client.begin_step).run()
-    except SetupFailed as failed:
-        return failed.cause
-    return None
+    Recorder(places, plan, client, pod_uid, terminating, setup, client.begin_step).run()
 
 
 if __name__ == "__main__":

@@ -473,6 +473,25 @@ def test_a_pod_that_is_stopped_while_it_is_set_up_ends_at_once(pod):
     assert pod.gateway.artifacts == {}
 
 
+def test_a_recorder_that_dies_while_launch_waits_for_the_layout_leaves_a_report_without_an_agent(pod):
+    plan(pod, sh("echo started"))
+    pod.gateway.down_until = float("inf")
+    pod.start_record()
+    pod.start()
+    wait_for((pod.root / "spool/connected").exists)
+    pod.record.kill()
+    pod.record.wait()
+    assert pod.launch.wait(20) == 1
+
+    pod.gateway.down_until = 0.0
+    pod.start_record()
+    wait_for((pod.root / names.PLAN_FILE.lstrip("/")).exists)
+    report = pod.finish()
+
+    assert (report.ending, report.steps, report.isolation) == ("launch_lost", [], "not_applicable")
+    assert pod.stream("stdout") == b""
+
+
 def test_an_archive_that_escapes_is_refused_and_writes_nothing_outside(pod):
     made = io.BytesIO()
     with tarfile.open(fileobj=made, mode="w") as tar:
