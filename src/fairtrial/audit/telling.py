@@ -1,8 +1,7 @@
 """What a verification found, for people as a table and for programs as JSON. Pure; everything in it is printable."""
 
 import json
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from fairtrial.audit.findings import CODES, Finding
 from fairtrial.audit.verify import Result
@@ -38,20 +37,27 @@ def as_text(result: Result) -> Iterator[str]:
     )
     yield f"verdict  {result.verdict or 'none'} (computed again from the records)"
     found = list(result.findings)
-    for code, count in sorted(Counter(one.code for one in found).items()):
-        severity, meaning = CODES[code]
-        yield ""
-        yield f"{code} ({severity}): {meaning}"
-        of_code = [one for one in found if one.code == code]
-        yield from (f"  {one.path}: {one.says}" for one in of_code[:_SHOWN])
-        if count > _SHOWN:
-            yield f"  and {count - _SHOWN} more; --json has all"
+    headings = {code: f"{code} ({severity}): {meaning}" for code, (severity, meaning) in CODES.items()}
+    yield from by_code(((one.code, one.path, one.says) for one in found), headings)
     if result.findings.remarks:
         yield ""
         yield "Not shown by this verification:"
         yield from (f"  {says}" for says in result.findings.remarks)
     yield ""
     yield f"{len(found)} findings" if found else "No findings."
+
+
+def by_code(found: Iterable[tuple[str, str, str]], headings: Mapping[str, str]) -> Iterator[str]:
+    """Findings, each as its code, its place and a sentence, in the order of codes below the heading of each."""
+    lines: dict[str, list[str]] = {}
+    for code, where, says in found:
+        lines.setdefault(code, []).append(f"  {where}: {says}")
+    for code, of_code in sorted(lines.items()):
+        yield ""
+        yield headings[code]
+        yield from of_code[:_SHOWN]
+        if len(of_code) > _SHOWN:
+            yield f"  and {len(of_code) - _SHOWN} more; --json has all"
 
 
 def table() -> Iterator[str]:

@@ -299,6 +299,16 @@ def test_an_auditor_is_told_of_objects_that_a_bucket_with_a_lock_does_not_retain
     assert audited(server, made, tmp_path) == (1, {("LOCK_WEAK", key) for key in made.documents})
 
 
+def test_a_package_of_another_bucket_is_not_asked_about_here(server: Server, locked: Sealed, tmp_path: Path) -> None:
+    (tmp_path / "fetch.txt").write_text("s3://elsewhere/ns/key 1 data/1\n")
+    env = {"FAIRTRIAL_S3_ENDPOINT": server.url, "FAIRTRIAL_S3_BUCKET": locked.store.settings.bucket}
+    env |= {"AWS_ACCESS_KEY_ID": AUDITOR.access_key, "AWS_SECRET_ACCESS_KEY": AUDITOR.secret_key}
+
+    done = CliRunner().invoke(app, ["store", "audit", str(tmp_path)], env=env)
+
+    assert "names s3://elsewhere/ns/key" in str(done.exception)
+
+
 def test_an_auditor_is_told_of_a_bucket_without_a_lock(server: Server, tmp_path: Path) -> None:
     made = sealed_in(server.store(server.bucket(lock=False), days=0))
 
