@@ -31,6 +31,7 @@ NAMESPACE_LABEL = f"{GROUP}/enabled"  # a namespace opts in with the value "true
 MANAGED_BY_LABEL, MANAGED_BY = "app.kubernetes.io/managed-by", "fairtrial-operator"
 ROLE_LABEL = f"{GROUP}/role"  # AGENT, EVALUATOR or ANALYSIS, on pods
 RUN_LABEL = f"{GROUP}/run"
+RELEASED_LABEL = f"{GROUP}/released"  # "true" on agent pods whose end is written down: nothing waits for them
 QUEUE_LABEL = "kueue.x-k8s.io/queue-name"  # on pods that Kueue admits
 COHORT_LABEL = f"{GROUP}/cohort"  # on runs, with the name of the cohort that scheduled them; on a Job that analyses it
 COHORT_NAMESPACE_LABEL = f"{GROUP}/cohort-namespace"  # on such a Job, which is in the operator's own namespace

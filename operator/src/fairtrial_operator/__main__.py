@@ -24,7 +24,7 @@ from fairtrial_operator.cache import Key, Object, key_of
 from fairtrial_operator.cohorts.apply import CohortApplier
 from fairtrial_operator.cohorts.observe import CohortObserver
 from fairtrial_operator.cohorts.reconcile import CohortReconciler
-from fairtrial_operator.informer import Informer
+from fairtrial_operator.informer import Informer, Selection
 from fairtrial_operator.kube import COHORTS, NAMESPACES, PODS, POLICIES, RUNS, ApiError, Kube
 from fairtrial_operator.lease import Lease
 from fairtrial_operator.observe import Observer
@@ -37,6 +37,12 @@ from fairtrial_operator.workqueue import WorkQueue
 log = logging.getLogger("fairtrial_operator")
 PROBE_AGAIN_SECONDS = 15.0
 MANAGED = f"{names.MANAGED_BY_LABEL}={names.MANAGED_BY}"
+# Pods of finished runs stay for days, twenty thousand of them. A pod that is not listed and whose end is not written
+# down is asked for by its name; what would be missed is one that still carries our finalizer.
+PODS_LISTED = (
+    Selection(MANAGED, "status.phase!=Succeeded,status.phase!=Failed"),
+    Selection(f"{MANAGED},{names.ROLE_LABEL}={names.AGENT},!{names.RELEASED_LABEL}"),
+)
 EXIT_DEAD_PART, EXIT_CONFIGURATION = 1, 2
 
 
@@ -100,7 +106,9 @@ class Operator:
         await self._lease.acquire()
         state = self._state
         informers = [
-            Informer(self._kube, PODS, cache=state.pods, changed=state.pod_changed, selector=MANAGED),
+            Informer(
+                self._kube, PODS, cache=state.pods, changed=state.pod_changed, selector=MANAGED, listed=PODS_LISTED
+            ),
             Informer(self._kube, NAMESPACES, cache=state.namespaces, changed=self._namespace_changed),
             Informer(self._kube, POLICIES, cache=state.policies, changed=self._policy_changed, selector=MANAGED),
         ]

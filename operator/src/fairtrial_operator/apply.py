@@ -15,7 +15,7 @@ from fairtrial.usage.calls import ARTIFACT
 from fairtrial_operator import events, metrics, pods
 from fairtrial_operator.cache import Object, key_of, version_of
 from fairtrial_operator.collect import collect
-from fairtrial_operator.kube import PODS, RUNS, AlreadyExists, Forbidden, Invalid, Kube, NotFound
+from fairtrial_operator.kube import PODS, RUNS, AlreadyExists, ApiError, Forbidden, Invalid, Kube, NotFound
 from fairtrial_operator.observe import Notes, Observer
 from fairtrial_operator.seen import (
     Action,
@@ -92,39 +92,48 @@ class Applier:
             self._state.keep_run(raw)
 
     async def _create(self, run: BenchmarkRun, action: CreatePod, notes: Notes) -> None:
-        body = action.body
-        name, namespace = body["metadata"]["name"], body["metadata"]["namespace"]
         try:
-            self._state.pods.put(await self._kube.create(PODS, body))
+            self._state.pods.put(await self._kube.create(PODS, action.body))
             metrics.CREATED.labels(action.role).inc()
-        except AlreadyExists:
-            await self._adopt(run, action, notes)
-        except Forbidden as error:
-            quota = "exceeded quota" in error.message
-            notes.refused[action.role] = Refused("quota" if quota else "forbidden", error.message)
-            if "service account" in error.message or "serviceaccount" in error.message:
-                self._state.accounts.discard(namespace)
-        except Invalid as error:
-            notes.refused[action.role] = Refused("invalid", error.message)
-            log.error("pod %s/%s is refused as invalid: %s", namespace, name, error.message)
+        except (AlreadyExists, Forbidden, Invalid) as error:
+            refused = await self._adopt(run, action.body["metadata"]["name"], error)
+            if refused is not None:
+                notes.refused[action.role] = refused
 
-    async def _adopt(self, run: BenchmarkRun, action: CreatePod, notes: Notes) -> None:
-        """A pod of this name exists: ours if this run's UID controls it, whoever made it and before which crash."""
-        namespace, name = run.metadata.namespace, action.body["metadata"]["name"]
+    async def _adopt(self, run: BenchmarkRun, name: str, error: ApiError) -> Refused | None:
+        """A pod of this name is ours if this run's UID controls it, whoever made it and before which crash. A quota
+        refuses before the API server looks for the name, so that is no sign that there is none.
+        """
+        namespace = run.metadata.namespace
         try:
             live = await self._kube.get(PODS, name, namespace)
         except NotFound:
-            return  # it is just gone; the next look decides anew
+            return self._refused(f"{namespace}/{name}", namespace, error)
         if pods.owner_uid(live) == run.metadata.uid:
             metrics.ADOPTED.inc()
             self._state.pods.put(live)
-            return
+            return None
         message = f"Pod {name} exists and does not belong to this run. Run: kubectl -n {namespace} delete pod {name}"
-        notes.refused[action.role] = Refused("taken", message)
+        return Refused("taken", message)
+
+    def _refused(self, pod: str, namespace: str, error: ApiError) -> Refused | None:
+        """Why there is no pod; None if one was in the way and is just gone: the next look decides anew."""
+        match error:
+            case Forbidden():
+                if "service account" in error.message or "serviceaccount" in error.message:
+                    self._state.accounts.discard(namespace)
+                return Refused("quota" if "exceeded quota" in error.message else "forbidden", error.message)
+            case Invalid():
+                log.error("pod %s is refused as invalid: %s", pod, error.message)
+                return Refused("invalid", error.message)
+            case _:
+                return None
 
     async def _release_pod(self, pod: Object) -> None:
         try:
-            left = await self._kube.set_finalizer(PODS, pod, names.POD_FINALIZER, present=False)
+            left = await self._kube.set_finalizer(
+                PODS, pod, names.POD_FINALIZER, present=False, label=names.RELEASED_LABEL
+            )
         except NotFound:
             self._state.pods.forget(key_of(pod))
             return

@@ -8,12 +8,20 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from typing import NamedTuple
 
 from fairtrial_operator.cache import Cache, Key, Object, key_of
 from fairtrial_operator.kube import PAGE, ApiError, ApiUnavailable, Expired, Kube, Resource, translate
 
 log = logging.getLogger(__name__)
 RETRY_SECONDS, RETRY_CAP = 0.5, 15.0
+
+
+class Selection(NamedTuple):
+    """Some objects of a kind, by a selector on labels and one on fields, each as the API server reads it."""
+
+    labels: str = ""
+    fields: str = ""
 
 
 class Informer:
@@ -27,13 +35,18 @@ class Informer:
         changed: Callable[[Key, Object | None], None],
         cache: Cache | None = None,
         selector: str = "",
+        listed: tuple[Selection, ...] = (),
         silence: float = 90,
     ) -> None:
+        """Watch what has `selector`'s labels. A list is of the same, or of what any of `listed` selects: what that
+        leaves out is known only once it changes.
+        """
         self.cache = Cache() if cache is None else cache
         self.synced = asyncio.Event()
         self.lists = 0
         self._kube, self._resource, self._changed = kube, resource, changed
         self._selector, self._silence = selector, silence
+        self._listed = listed or (Selection(selector),)
         self._heard = time.monotonic()
 
     @property
@@ -68,14 +81,8 @@ class Informer:
 
     async def _list(self) -> str:
         objects: list[Object] = []
-        token = ""
-        while True:
-            page = await self._kube.list_page(self._resource, selector=self._selector, limit=PAGE, token=token)
-            objects += [self._complete(item) for item in page["items"]]
-            token = page["metadata"].get("continue") or ""
-            if not token:
-                break
-        version: str = page["metadata"]["resourceVersion"]
+        versions = [await self._list_into(objects, selection) for selection in self._listed]
+        version = versions[0]  # what later lists knew beyond it, the watch will tell again
         self.lists += 1
         self._heard = time.monotonic()
         moved = self.cache.replace(objects, int(version))
@@ -83,6 +90,17 @@ class Informer:
         for key in moved:
             self._changed(key, self.cache.get(key))
         return version
+
+    async def _list_into(self, objects: list[Object], selection: Selection) -> str:
+        token = ""
+        while True:
+            page = await self._kube.list_page(
+                self._resource, selector=selection.labels, fields=selection.fields, limit=PAGE, token=token
+            )
+            objects += [self._complete(item) for item in page["items"]]
+            token = page["metadata"].get("continue") or ""
+            if not token:
+                return str(page["metadata"]["resourceVersion"])
 
     async def _watch(self, version: str) -> str:
         async for event in self._kube.watch(self._resource, version, selector=self._selector, silence=self._silence):

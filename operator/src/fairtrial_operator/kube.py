@@ -186,16 +186,24 @@ class Kube:
         except Invalid as error:
             raise Changed(error.status, error.api_reason, error.message) from error
 
-    async def set_finalizer(self, resource: Resource, live: Object, finalizer: str, *, present: bool) -> Object:
-        """Add or remove one finalizer without touching others, tested against the list that was seen."""
+    async def set_finalizer(
+        self, resource: Resource, live: Object, finalizer: str, *, present: bool, label: str = ""
+    ) -> Object:
+        """Add or remove one finalizer without touching others, tested against the list that was seen; and with the same
+        write say "true" in a label.
+        """
         metadata = live["metadata"]
         old = metadata.get("finalizers") or []
         new = [item for item in old if item != finalizer] + ([finalizer] if present else [])
-        if not old:
+        where = {"path": "/metadata/finalizers"}
+        if old:
+            operations = [{"op": "test", "value": old} | where, {"op": "replace", "value": new} | where]
+        else:
             test = {"op": "test", "path": "/metadata/resourceVersion", "value": metadata["resourceVersion"]}
-            return await self.patch(resource, live, [test, {"op": "add", "path": "/metadata/finalizers", "value": new}])
-        test = {"op": "test", "path": "/metadata/finalizers", "value": old}
-        return await self.patch(resource, live, [test, {"op": "replace", "path": "/metadata/finalizers", "value": new}])
+            operations = [test, {"op": "add", "value": new} | where]
+        if label and metadata.get("labels"):
+            operations.append({"op": "add", "path": f"/metadata/labels/{label.replace('/', '~1')}", "value": "true"})
+        return await self.patch(resource, live, operations)
 
     async def delete(self, resource: Resource, live: Object, *, grace: int | None = None) -> Object | None:
         """Delete that very object: its UID is a precondition. What is left of it for now, or None if it is gone."""

@@ -7,6 +7,7 @@ import time
 import urllib.request
 from typing import Any
 
+from fairtrial_operator.__main__ import PODS_LISTED
 from fairtrial_operator.kube import LEASES, NAMESPACES, PODS, RUNS, Resource
 
 from fairtrial import names
@@ -237,6 +238,37 @@ async def test_of_two_operators_one_acts_and_the_other_takes_over(world: Any, ku
 
     assert (await world.released())["status"]["outcome"] == "passed"
     assert "holding Lease" in second.output.read_text()
+
+
+async def test_a_successor_lists_no_pods_of_finished_runs_and_lets_go_of_those_that_ended_meanwhile(
+    world: Any, kube: Any, kubelet: Any, operators: Any
+) -> None:
+    first = operators().start()
+    over = await world.create("run-0")
+    await kubelet.agent(over)
+    await kubelet.evaluator(over)
+    await world.released("run-0")
+    live = await started(world, kubelet)
+    assert first.stop() == 0
+    await asyncio.to_thread(kubelet.report_agent, live, await kubelet.pod("run-1-agent"))
+    await kubelet.end("run-1-agent", "agent")
+    assert await listed(kube, world) == {"run-1-agent"}
+
+    operators().start()
+    await kubelet.evaluator(live)
+
+    assert (await world.released())["status"]["outcome"] == "passed"
+    assert await listed(kube, world) == set()
+    for name in ("run-0-agent", "run-1-agent"):
+        pod = await world.find(PODS, name)
+        assert pod["metadata"]["labels"][names.RELEASED_LABEL] == "true"
+        assert names.POD_FINALIZER not in pod["metadata"].get("finalizers", [])
+
+
+async def listed(kube: Any, world: Any) -> set[str]:
+    pages = [await kube.list_page(PODS, selector=labels, fields=fields) for labels, fields in PODS_LISTED]
+    found = (pod["metadata"] for page in pages for pod in page["items"])
+    return {metadata["name"] for metadata in found if metadata["namespace"] == world.namespace}
 
 
 async def test_health_tells_ready_and_counts(world: Any, kubelet: Any, operators: Any) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from fairtrial_operator import pods
 from fairtrial_operator.cache import Cache, Key
-from fairtrial_operator.informer import Informer
+from fairtrial_operator.informer import Informer, Selection
 from fairtrial_operator.kube import PODS, ApiUnavailable, Expired, Resource
 
 Object = dict[str, Any]
@@ -22,8 +22,10 @@ class ScriptedApi:
         self.pages: list[Object] = []
         self.watches: list[list[Any]] = []
         self.watched_from: list[str] = []
+        self.listed: list[tuple[str, str]] = []
 
-    async def list_page(self, resource: Resource, *, selector: str, limit: int, token: str = "") -> Object:
+    async def list_page(self, resource: Resource, *, selector: str, fields: str, limit: int, token: str = "") -> Object:
+        self.listed.append((selector, fields))
         page = self.pages.pop(0)
         if isinstance(page, Exception):
             raise page
@@ -86,6 +88,29 @@ async def test_pages_become_one_list_and_the_watch_goes_on_from_its_version(
     }
     assert {obj["metadata"]["name"] for obj in informer.cache} == {"b", "c"}
     assert api.watched_from == ["10", "12"]
+
+
+async def test_several_lists_are_one_and_the_watch_goes_on_from_the_first(
+    api: ScriptedApi, moves: list[tuple[str, bool]]
+) -> None:
+    """What was listed last may be newer: the watch tells it again, and that is no news."""
+    selections = (Selection("a=b", "status.phase!=Failed"), Selection("a=b,!c"))
+    informer = Informer(
+        api,  # type: ignore[arg-type]
+        PODS,
+        changed=lambda key, obj: moves.append((key.name, obj is not None)),
+        selector="a=b",
+        listed=selections,
+    )
+    api.pages = [page(10, pod("a", 3), token="more"), page(10, pod("b", 4)), page(12, pod("c", 11), pod("b", 12))]
+    api.watches = [[event("MODIFIED", pod("b", 12)), event("DELETED", pod("c", 13))]]
+
+    await run_until(informer, api, 2)
+
+    assert api.listed == [selections[0], selections[0], selections[1]]
+    assert api.watched_from == ["10", "13"]
+    assert sorted(moves[:3]) == [("a", True), ("b", True), ("c", True)]
+    assert moves[3:] == [("c", False)]
 
 
 async def test_a_bookmark_moves_the_version_and_tells_nobody(
