@@ -117,7 +117,7 @@ class S3Calls:
 
     def retrying(self, what: str, call: Callable[[], T]) -> T:
         """Make a call that may be repeated, until it answers."""
-        last: Exception | None = None
+        last: Exception = StoreUnavailable("it was not asked")
         for _ in self._attempts():
             try:
                 return call()
@@ -131,7 +131,7 @@ class S3Calls:
                 if fault not in (Fault.UNKNOWN, Fault.BUSY):
                     raise s3_faults.translated(error, what) from error
                 self._on_retry(s3_faults.reason(error))
-        raise StoreUnavailable(f"{what}: the store did not answer ({last}).", next_move="Try again.") from last
+        raise s3_faults.unavailable(last, what) from last
 
     def _attempts(self) -> Iterator[int]:
         for attempt in range(1, self._patience.attempts + 1):

@@ -91,15 +91,13 @@ def translated(error: Exception, what: str) -> StoreError:
 
 def unavailable(error: Exception, what: str) -> StoreUnavailable:
     """What was tried in vain for long enough: what the store said last, and what to do."""
-    said = f"{error.status} {error.code}" if isinstance(error, Refused) else str(error)
-    if isinstance(error, Refused) and error.code in _FULL:
-        return StoreUnavailable(
-            f"{what}: the store did not take it ({said}): it is full.",
-            next_move="Make room, or raise its quota; what waits for it is stored then.",
-        )
-    return StoreUnavailable(
-        f"{what}: the store did not take it ({said}).", next_move="Try again; see the store's own log if it lasts."
-    )
+    if not isinstance(error, Refused):
+        return StoreUnavailable(f"{what}: the store did not answer ({error}).", next_move="Try again.")
+    said = f"{what}: the store did not carry it out ({error.status} {error.code})"
+    if error.code in _FULL:
+        move = "Make room, or raise its quota; what waits for it is stored then."
+        return StoreUnavailable(f"{said}: it is full.", next_move=move)
+    return StoreUnavailable(f"{said}.", next_move="Try again; see the store's own log if it lasts.")
 
 
 def reason(error: Exception) -> str:

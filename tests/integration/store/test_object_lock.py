@@ -4,11 +4,7 @@ The server is one of this module's own, whose folder goes with it: what is under
 """
 
 import json
-import os
 import secrets
-import socket
-import subprocess
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -16,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from botocore.exceptions import ClientError, EndpointConnectionError
+from botocore.exceptions import ClientError
 from fairtrial_operator.cohorts.observe import capabilities_entry
 from fairtrial_operator.cohorts.seen import PutPreregistration, SignLedger
 from fairtrial_operator.signatory import Signatory
@@ -31,15 +27,15 @@ from fairtrial.evidence.roles import RoleName, bucket_policy
 from fairtrial.evidence.store import S3Settings, S3Store
 from fairtrial.evidence.store_audit import versions
 from fairtrial.testing import make_cohort
-from local_cluster import binaries, s3
+from local_cluster import s3
 from local_cluster.s3 import Credentials
+from tests import own_s3
 from tests.stored_cohort import known_keys
 from tests.unit.operator.test_cohort_store import World, stored
 
 OPERATOR = Credentials("operator", secrets.token_urlsafe(24))
 AUDITOR = Credentials("auditor", secrets.token_urlsafe(24))
 ROOT = Credentials("root", secrets.token_urlsafe(24))
-START_SECONDS = 20.0
 
 
 @dataclass
@@ -76,40 +72,8 @@ class Server:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    program, folder = str(binaries.build_all()["versitygw"]), tmp_path_factory.mktemp("versitygw")
-    for name in ("users", "versions", "objects"):
-        (folder / name).mkdir()
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    posix = ["posix", f"--versioning-dir={folder / 'versions'}", str(folder / "objects")]
-    command = [program, f"--port=127.0.0.1:{port}", f"--iam-dir={folder / 'users'}", "--quiet", *posix]
-    as_root = {"ROOT_ACCESS_KEY": ROOT.access_key, "ROOT_SECRET_KEY": ROOT.secret_key}
-    process = subprocess.Popen(command, env=os.environ | as_root, stdout=subprocess.DEVNULL)
-    running = Server(f"http://127.0.0.1:{port}")
-    try:
-        _wait_for(running)
-        admin = [program, "admin", "--endpoint-url", running.url, "create-user", "--role", "user"]
-        keys = {"ADMIN_ACCESS_KEY_ID": ROOT.access_key, "ADMIN_SECRET_ACCESS_KEY": ROOT.secret_key}
-        for one in (OPERATOR, AUDITOR):
-            account = ["--access", one.access_key, "--secret", one.secret_key]
-            subprocess.run([*admin, *account], env=os.environ | keys, check=True, capture_output=True)
-        yield running
-    finally:
-        process.terminate()
-        process.wait(timeout=20)
-
-
-def _wait_for(server: Server) -> None:
-    deadline = time.monotonic() + START_SECONDS
-    while True:
-        try:
-            server.client().list_buckets()
-        except EndpointConnectionError:
-            assert time.monotonic() < deadline, "versitygw does not answer"
-            time.sleep(0.1)
-        else:
-            return
+    with own_s3.serving(tmp_path_factory.mktemp("versitygw"), ROOT, OPERATOR, AUDITOR) as url:
+        yield Server(url)
 
 
 @dataclass

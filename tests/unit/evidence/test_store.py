@@ -152,7 +152,7 @@ def test_a_store_that_is_busy_three_times_is_waited_for(store: S3Store, fake_s3,
 def test_a_store_that_stays_busy_is_unavailable(store: S3Store, fake_s3):
     fake_s3.order("PutObject", "SlowDown", 503, times=9)
 
-    with pytest.raises(StoreUnavailable, match="did not take it"):
+    with pytest.raises(StoreUnavailable, match="did not carry it out"):
         store.put("a.txt", b"x")
 
 
