@@ -11,7 +11,7 @@ bytes for the same content; ECDSA does not, so whoever signs with it must keep w
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -104,7 +104,7 @@ def load(uri: str, *, development: bool = False, pin: str = "") -> SigningKey:
     # Here, since securesystemslib loads the clients of all clouds: a second that a key in a file is not to cost.
     from fairtrial.signing import remote
 
-    signer, key = remote.load(scheme, rest, pin)
+    signer, key = remote.load(scheme, rest, _asked(pin))
     return SigningKey(signer, key, development)
 
 
@@ -125,6 +125,17 @@ def of_private(private: Ed25519PrivateKey | EllipticCurvePrivateKey, *, developm
     """A key that is in memory."""
     public = PublicKey.of(private.public_key())
     return SigningKey(_InMemory(private), public, development)
+
+
+def _asked(pin: str) -> Callable[[str], str]:
+    """Gives the PIN to what asks for it; nobody's token is tried with none."""
+
+    def give(_: str) -> str:
+        if not pin:
+            raise SigningFailed("the token wants a PIN.", next_move=f"Set {PIN_VARIABLE}.")
+        return pin
+
+    return give
 
 
 def _of_file(path: Path, *, development: bool) -> SigningKey:

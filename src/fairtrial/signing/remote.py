@@ -9,14 +9,15 @@ from securesystemslib.signer import AWSSigner, AzureSigner, GCPSigner, Signer, S
 from fairtrial.attest.publickey import PublicKey
 from fairtrial.errors import SigningFailed
 from fairtrial.signing import token
-from fairtrial.signing.keys import PIN_VARIABLE
 
 
-def load(scheme: str, rest: str, pin: str) -> tuple[Signer, PublicKey]:
-    """The key at `scheme:rest`, and its public half; SigningFailed where it can't be used."""
+def load(scheme: str, rest: str, pin: Callable[[str], str]) -> tuple[Signer, PublicKey]:
+    """The key at `scheme:rest`, and its public half; SigningFailed where it can't be used. `pin` is called if a token
+    wants one.
+    """
     uri = f"{scheme}:{rest}"
     try:
-        signer, public = _BY_SCHEME[scheme](rest, _asked(pin))
+        signer, public = _BY_SCHEME[scheme](rest, pin)
         return signer, PublicKey.from_pem(public.keyval["public"])
     except SigningFailed as error:
         raise SigningFailed(f"Signing key {uri}: {error.message}", next_move=error.next_move) from error
@@ -24,17 +25,6 @@ def load(scheme: str, rest: str, pin: str) -> tuple[Signer, PublicKey]:
         raise SigningFailed(f"Signing key {uri}: {error}", next_move=f"Install fairtrial[{scheme}].") from error
     except Exception as error:  # each provider's client has errors of its own, and they share no base class
         raise SigningFailed(f"Signing key {uri}: {type(error).__name__}: {error}") from error
-
-
-def _asked(pin: str) -> Callable[[str], str]:
-    """Gives the PIN to what asks for it; nobody's token is tried with none."""
-
-    def give(_: str) -> str:
-        if not pin:
-            raise SigningFailed("the token wants a PIN.", next_move=f"Set {PIN_VARIABLE}.")
-        return pin
-
-    return give
 
 
 def _aws(rest: str, _pin: Callable[[str], str]) -> tuple[Signer, SSlibKey]:

@@ -466,10 +466,12 @@ class Kubelet:
     async def evaluator(self, live: Object, **report: Any) -> Object:
         name = names.evaluator_pod(live["metadata"]["name"])
         pod = await self.start(name, names.CONTAINER_CHECKS)
-        made = evaluation_report(pod_uid=pod["metadata"]["uid"], run=identity(live), **report)
-        key = self.world.layout(live).artifact("evaluation/report.json")
-        await asyncio.to_thread(self.world.store.put, key, dump(made))
+        await asyncio.to_thread(self.report_evaluation, live, pod, **report)
         return await self.end(name, names.CONTAINER_CHECKS)
+
+    def report_evaluation(self, live: Object, pod: Object, **report: Any) -> None:
+        made = evaluation_report(pod_uid=pod["metadata"]["uid"], run=identity(live), **report)
+        self.world.store.put(self.world.layout(live).artifact("evaluation/report.json"), dump(made))
 
 
 def fetched(main: str, over: Object) -> list[Object]:

@@ -2,15 +2,21 @@
 
 import asyncio
 import json
+import secrets
 import socket
 import time
 import urllib.request
+from pathlib import Path
 from typing import Any
 
 from fairtrial_operator.__main__ import PODS_LISTED
 from fairtrial_operator.kube import LEASES, NAMESPACES, PODS, RUNS, Resource
 
 from fairtrial import names
+from fairtrial.evidence.store import S3Settings, S3Store
+from local_cluster import s3
+from local_cluster.s3 import Credentials
+from tests.own_s3 import serving, small_disk
 
 QUOTAS = Resource("v1", "ResourceQuota", "resourcequotas")
 STOPPED = {"ending": "stopped_from_outside"}
@@ -223,6 +229,36 @@ async def test_what_waited_for_the_store_is_recorded_when_it_is_back(world: Any,
     await kubelet.evaluator(live)
 
     assert (await world.released())["status"]["outcome"] == "passed"
+
+
+async def test_a_full_store_is_named_and_what_waited_is_recorded_when_there_is_room(
+    world: Any, kubelet: Any, operators: Any, tmp_path: Path
+) -> None:
+    """A disk of its own behind a server of its own: nobody else's store is filled."""
+    root, folder = Credentials("root", secrets.token_urlsafe(24)), tmp_path / "disk"
+    folder.mkdir()
+    with small_disk(folder, 16) as disk, serving(folder, root) as url:
+        s3.client_at(url, root).create_bucket(Bucket=world.environ["FAIRTRIAL_S3_BUCKET"])
+        keys = {"AWS_ACCESS_KEY_ID": root.access_key, "AWS_SECRET_ACCESS_KEY": root.secret_key}
+        world.environ |= keys | {"FAIRTRIAL_S3_ENDPOINT": url}
+        world.store = S3Store(S3Settings.from_env(world.environ))
+        operators().start()
+        live = await started(world, kubelet)
+        await kubelet.agent(live)
+        await kubelet.start("run-1-evaluator", "checks")
+        await asyncio.to_thread(kubelet.report_evaluation, live, await kubelet.pod("run-1-evaluator"))
+        disk.fill()
+        await kubelet.end("run-1-evaluator", "checks")
+        waiting = await world.when("run-1", lambda s: world.condition(s, "Recorded")[1] == "StoreUnavailable", "waits")
+        told = next(one["message"] for one in waiting["status"]["conditions"] if one["type"] == "Recorded")
+        assert "it is full. Make room" in told
+        assert "record" not in waiting["status"]
+
+        disk.clear()
+
+        done = await world.released()
+        assert done["status"]["outcome"] == "passed"
+        assert json.loads(world.record(live))["classification"]["outcome"] == "passed"
 
 
 async def test_of_two_operators_one_acts_and_the_other_takes_over(world: Any, kubelet: Any, operators: Any) -> None:
