@@ -9,6 +9,7 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -127,15 +128,23 @@ def to_bytes(made: "Plan") -> bytes:
 
 def _show(console: Console, made: "Plan", sha256: str) -> None:
     _print_table(console, made)
-    first = made.characteristics[0]
-    console.print(
-        f"\nEach rate is of {first.replicates} simulated cohorts; its standard error is at most "
-        f"{max(one.standard_error for one in made.characteristics):.3f}.",
-        highlight=False,
-    )
+    console.print(f"\n{_precision(made)}", highlight=False)
     for line in limits(made):
         console.print(output.plain(line), soft_wrap=True)
     console.print(f"Seed {made.seed}; SHA-256 of the whole as JSON (--json): {sha256}", highlight=False, soft_wrap=True)
+
+
+def _precision(made: "Plan") -> str:
+    """How far a rate may be off. Where all of n cohorts end alike its standard error says nothing, the rule of three
+    does: no event in n is compatible with a rate of 3/n (95 %; Hanley and Lippman-Hand, JAMA 1983).
+    """
+    replicates = made.characteristics[0].replicates
+    rates = [rate for one in made.characteristics for rate in (one.supported, one.not_supported, one.inconclusive)]
+    spread = max(sqrt(share * (1 - share) / replicates) for share in (float(rate.value or 0) for rate in rates))
+    off = (
+        f"its standard error is at most {spread:.3f}" if spread else f"it is off by {3 / replicates:.3f} at most (95 %)"
+    )
+    return f"Each rate is of {replicates} simulated cohorts; {off}."
 
 
 def _print_table(console: Console, made: "Plan") -> None:

@@ -38,6 +38,20 @@ def test_the_rule_is_said_in_english_and_each_truth_has_its_verdicts(tmp_path: P
     assert "The smallest two-sided p that flipping whole tasks can give is" in done.stdout
 
 
+def test_how_far_a_rate_may_be_off_is_told_where_all_cohorts_end_alike_too(tmp_path: Path):
+    def told(truth: dict[str, Any]) -> str:
+        truths = tmp_path / "truths.yaml"
+        truths.write_text(yaml.safe_dump([truth]))
+        done = runner.invoke(app, ["plan", str(written(tmp_path)), *FEW, "--truths", str(truths)])
+        assert done.exit_code == 0, done.output
+        return next(line for line in done.stdout.splitlines() if line.startswith("Each rate"))
+
+    alike = told({"name": "only the control", "controlRate": 1.0, "treatmentRate": 0.0})
+    assert alike == "Each rate is of 20 simulated cohorts; it is off by 0.150 at most (95 %)."
+    mixed = told({"name": "some difference", "controlRate": 0.5, "ratio": 0.7})
+    assert "its standard error is at most 0.0" in mixed or "its standard error is at most 0.1" in mixed
+
+
 def test_what_the_simulation_says_nothing_of_is_told(tmp_path: Path):
     rule = confirmatory()["decisionRule"]
     rule["conditions"][0] |= {"metric": "recovery_rate", "statistic": "treatmentValue", "comparison": "atLeast"}
