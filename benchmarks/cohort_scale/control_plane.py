@@ -130,8 +130,6 @@ class ControlPlane:
             {
                 "kubeconfig": self.kubeconfig("kwok"),
                 "manage-all-nodes": "true",
-                # Without a lease a node is taken for lost after 50 s: all its pods are marked, and in the end deleted.
-                "node-lease-duration-seconds": 40,
                 "server-address": f"127.0.0.1:{KWOK}",
                 "config": self.folder / "stages.yaml",
             },
