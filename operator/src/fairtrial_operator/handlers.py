@@ -44,7 +44,7 @@ def settings() -> kopf.OperatorSettings:
     made.peering.standalone = True  # one active replica by our own Lease
     made.posting.enabled = False
     made.queueing.worker_limit = None
-    # Until then a worker holds the object of its last event, whole: of 10,000 runs that are listed, 400 MB.
+    # Until then a worker holds the object of its last event, whole; at a start each of thousands of runs has a worker.
     made.queueing.idle_timeout = 0.1
     made.watching.chunk_size = PAGE
     made.networking.request_timeout = 30
