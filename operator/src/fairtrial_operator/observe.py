@@ -153,11 +153,15 @@ class Observer:
 
     # --- pods ---------------------------------------------------------------------------------------------------------
     async def _pod(self, run: BenchmarkRun, role: Role) -> Object | None:
-        """The run's own pod: controlled by this run's UID, and the one that the status names if it names one."""
+        """The run's own pod: controlled by this run's UID, and the one that the status names if it names one.
+
+        What is not known is asked for while its end is not written down; an agent's always, for it may carry our
+        finalizer whatever its labels say, by which a start leaves it out.
+        """
         status = run.status.agent_pod if role == "agent" else run.status.evaluator_pod
         key = Key(run.metadata.namespace, f"{run.metadata.name}-{role}")
         pod = self._state.pods.get(key)
-        if pod is None and status is not None and status.facts is None:
+        if pod is None and status is not None and (status.facts is None or role == "agent"):
             pod = await self._raw(PODS, self._state.pods, key)
         if pod is None or pods.owner_uid(pod) != run.metadata.uid:
             return None
