@@ -23,6 +23,7 @@ from local_cluster import binaries
 
 FILE = RESULTS / "cohort_scale.json"
 OURS = ("ours", "ours-killed")
+AT_ONCE, POD_MS = 250, 1000
 CRDS = Path(__file__).parents[2] / "crds"
 
 
@@ -32,8 +33,9 @@ def main() -> None:
     parser.add_argument("--runs", type=int, nargs="+", default=[100, 1000], help="runs (default: 100 1000)")
     known = [*OURS, *peers.PEERS, *(f"{name}-pair" for name in peers.PEERS)]
     parser.add_argument("--systems", nargs="+", choices=known, default=["ours", "bare", "bare-pair"])
-    parser.add_argument("--parallelism", type=int, default=250, help="runs under way at once (default: 250)")
-    parser.add_argument("--pod-ms", type=int, default=1000, help="how long a simulated pod runs (default: 1000)")
+    told = f"runs under way at once (default: {AT_ONCE})"
+    parser.add_argument("--parallelism", type=int, default=AT_ONCE, help=told)
+    parser.add_argument("--pod-ms", type=int, default=POD_MS, help=f"a simulated pod's length (default: {POD_MS})")
     parser.add_argument("--kill-every", type=float, default=10.0, help="of ours-killed, in seconds (default: 10)")
     parser.add_argument("--limits", choices=["default", "raised"], default="default", help="of the daemons' requests")
     parser.add_argument("--rounds", type=int, default=1, help="the one with the median rate is kept (default: 1)")
@@ -55,9 +57,16 @@ def main() -> None:
                 traceback.print_exc()
                 continue
             print(json.dumps(result, indent=2), flush=True)
-            rounds = made.setdefault(f"{system}/{runs}/{asked.limits}", [])
+            name = f"{system}/{runs}/{setting(asked.limits, asked.parallelism, asked.pod_ms)}"
+            rounds = made.setdefault(name, [])
             rounds.append(result)
-            keep(f"{system}/{runs}/{asked.limits}", middle(rounds))
+            keep(name, middle(rounds))
+
+
+def setting(limits: str, parallelism: int, pod_ms: int) -> str:
+    """What results of one number of runs are told apart by."""
+    usual = (parallelism, pod_ms) == (AT_ONCE, POD_MS)
+    return limits if usual else f"{limits}, {parallelism} at once, pods of {pod_ms / 1000:g} s"
 
 
 def middle(rounds: list[dict[str, Any]]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from benchmarks.cohort_scale import audit
-from benchmarks.cohort_scale.__main__ import middle
+from benchmarks.cohort_scale.__main__ import middle, setting
 from benchmarks.cohort_scale.objects import NAMESPACE, pod_spec
 from benchmarks.cohort_scale.table import tables
 
@@ -114,6 +114,19 @@ def test_what_was_measured_with_a_node_that_was_lost_is_marked(tmp_path: Path) -
 
     assert "| a Job each † |" in rows
     assert "| a workflow of one pod |" in rows
+
+
+def test_another_load_stands_apart_from_the_usual_one(tmp_path: Path) -> None:
+    found = _with_operator(summary(tmp_path, a_run("scale-00001", 0)))
+    lighter = setting("default", 100, 10_000)
+
+    rows = tables({f"ours/{runs}/{which}": found for runs in (1000, 100) for which in (lighter, "default")})
+
+    assert setting("default", 250, 1000) == "default"
+    assert "### 100 runs, default limits, 100 at once, pods of 10 s" in rows
+    growth = [row.split(" | ")[0] for row in rows.partition("### Growth")[2].splitlines()[4:]]
+    both = [f"| {runs}, default{more}" for more in ("", ", 100 at once, pods of 10 s") for runs in (100, 1000)]
+    assert growth == both
 
 
 def test_growth_is_told_by_what_one_run_costs(tmp_path: Path) -> None:
