@@ -1,5 +1,6 @@
 """The cluster's programs, built once from the Go module proxy with the versions that binaries/*/go.sum pin."""
 
+import json
 import os
 import re
 import subprocess
@@ -51,6 +52,20 @@ def go_environment() -> dict[str, str]:
     """Go as it builds everywhere alike; what it downloads and compiles lies in our cache, and can be removed there."""
     kept = {"GOCACHE": str(cache.root() / "go" / "build"), "GOMODCACHE": str(cache.root() / "go" / "modules")}
     return {"CGO_ENABLED": "0", "GOFLAGS": "-modcacherw", **kept}
+
+
+def module(source: Path, path: str) -> Path:
+    """The folder of the module `path` as source/go.sum pins it. Fetched if need be: `prune` and an emptied cache leave
+    programs without the modules they were built from, which bring charts and CRDs too.
+    """
+    command = ["go", "mod", "download", "-json", path]
+    done = subprocess.run(
+        command, cwd=source, check=False, capture_output=True, text=True, env=os.environ | go_environment()
+    )
+    if done.returncode:
+        told = f"{done.stderr.strip()} {json.loads(done.stdout or '{}').get('Error', '')}".strip()
+        raise ProgramNotBuilt(f"{path} can't be fetched from the Go module proxy (`go env GOPROXY`): {told}")
+    return Path(json.loads(done.stdout)["Dir"])
 
 
 def build(name: str, package: str, sources: Path = SOURCES) -> Path:

@@ -1,7 +1,6 @@
 """Kueue in the local cluster, for tests of queues: built from its Go module, installed by the module's own chart."""
 
 import json
-import os
 import subprocess
 import time
 from pathlib import Path
@@ -45,11 +44,7 @@ def image() -> str:
 
 def chart() -> Path:
     """The chart that the module brings."""
-    command = ["go", "list", "-m", "-f", "{{.Dir}}", MODULE]
-    found = subprocess.run(
-        command, cwd=SOURCE, check=True, capture_output=True, text=True, env=os.environ | binaries.go_environment()
-    )
-    return Path(found.stdout.strip()) / "charts" / "kueue"
+    return binaries.module(SOURCE, MODULE) / "charts" / "kueue"
 
 
 def install() -> None:

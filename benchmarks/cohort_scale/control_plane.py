@@ -6,7 +6,6 @@ programs are the local cluster's, from its cache; kwok and Argo Workflows are bu
 
 import base64
 import json
-import os
 import secrets
 import subprocess
 import urllib.request
@@ -56,14 +55,6 @@ def programs(*, argo: bool) -> dict[str, Path]:
 
 def _built(name: str) -> Path:
     return binaries.build(name, BUILT_HERE[name], HERE / "binaries") / name
-
-
-def sources(module: str) -> Path:
-    """The folder of a module that Argo's program is built from; fetched where only the program is in the cache."""
-    command, environment = ["go", "mod", "download", "-json", module], os.environ | binaries.go_environment()
-    folder = HERE / "binaries" / "argo-workflows"
-    done = subprocess.run(command, cwd=folder, capture_output=True, check=True, env=environment)
-    return Path(json.loads(done.stdout)["Dir"])
 
 
 class ControlPlane:

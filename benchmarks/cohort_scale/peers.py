@@ -13,8 +13,9 @@ from fairtrial_operator.cache import Key, Object
 from fairtrial_operator.informer import Informer
 from fairtrial_operator.kube import NAMESPACES, PODS, Kube, Resource
 
-from benchmarks.cohort_scale.control_plane import ControlPlane, sources
+from benchmarks.cohort_scale.control_plane import HERE, ControlPlane
 from benchmarks.cohort_scale.objects import IMAGE, NAMESPACE, obj, pod_spec, prepare, prepare_pods
+from local_cluster import binaries
 
 JOBS = Resource("batch/v1", "Job", "jobs")
 WORKFLOWS = Resource("argoproj.io/v1alpha1", "Workflow", "workflows")
@@ -117,7 +118,8 @@ async def _start_argo(plane: ControlPlane, kube: Kube, found: dict[str, Path], *
     live = await kube.get(NAMESPACES, NAMESPACE)
     # The containers that Argo adds are not as restricted as our namespaces ask for.
     await kube.patch(NAMESPACES, live, [{"op": "remove", "path": "/metadata/labels"}])
-    crds = (await asyncio.to_thread(sources, ARGO_MODULE)) / "manifests" / "base" / "crds" / "full"
+    module = await asyncio.to_thread(binaries.module, HERE / "binaries" / "argo-workflows", ARGO_MODULE)
+    crds = module / "manifests" / "base" / "crds" / "full"
     files = [argument for crd in sorted(crds.glob("argoproj.io_*.yaml")) for argument in ("-f", crd)]
     await asyncio.to_thread(plane.kubectl, "apply", "--server-side", *files)
     await asyncio.to_thread(plane.kubectl, "wait", "--for=condition=Established", "--timeout=60s", *files)
