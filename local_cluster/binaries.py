@@ -3,7 +3,11 @@
 import json
 import os
 import re
+import shutil
 import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from local_cluster import cache
@@ -69,7 +73,10 @@ def module(source: Path, path: str) -> Path:
 
 
 def build(name: str, package: str, sources: Path = SOURCES) -> Path:
-    """The cache's folder with the program `name`, built if need be from `package` as sources/name/go.sum pins it."""
+    """The cache's folder with the program `name`, built if need be from `package` as sources/name/go.sum pins it.
+
+    Where sources/name/mended.json stands, one place of one file of a module is replaced, for the reason that it gives.
+    """
     source = sources / name
     version = kubernetes_version()
     flags = "-s -w"
@@ -81,8 +88,9 @@ def build(name: str, package: str, sources: Path = SOURCES) -> Path:
 
     def make(target: Path) -> None:
         with step(f"build {name} from the Go module proxy"):
-            command = ["go", "build", "-trimpath", "-ldflags", flags, "-o", str(target / name), package]
-            done = subprocess.run(command, cwd=source, check=False, env=os.environ | go_environment())
+            with _mended(source) as folder:
+                command = ["go", "build", "-trimpath", "-ldflags", flags, "-o", str(target / name), package]
+                done = subprocess.run(command, cwd=folder, check=False, env=os.environ | go_environment())
         if done.returncode:
             raise ProgramNotBuilt(
                 f"`go build` of {name} failed. It takes Go 1.26 or later (`go version`), a way to a Go module proxy "
@@ -93,3 +101,25 @@ def build(name: str, package: str, sources: Path = SOURCES) -> Path:
                 (target / program).symlink_to(name)
 
     return cache.entry("binaries", name, cache.files_key([source], flags), make)
+
+
+@contextmanager
+def _mended(source: Path) -> Iterator[Path]:
+    """The folder to build in: `source`, or a copy that takes the module of source/mended.json from a mended copy."""
+    if not (source / "mended.json").exists():
+        yield source
+        return
+    wanted = json.loads((source / "mended.json").read_text())
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        for name in ("go.mod", "go.sum"):
+            shutil.copy(source / name, folder)
+        shutil.copytree(module(source, wanted["module"]), folder / "mended")
+        file = folder / "mended" / wanted["file"]
+        published = file.read_text()
+        if published.count(wanted["published"]) != 1:
+            raise ProgramNotBuilt(f"{source / 'mended.json'}: {wanted['file']} has not its `published` once.")
+        file.write_text(published.replace(wanted["published"], wanted["mended"]))
+        replaced = f"-replace={wanted['module']}=./mended"
+        subprocess.run(["go", "mod", "edit", replaced], cwd=folder, check=True, env=os.environ | go_environment())
+        yield folder
