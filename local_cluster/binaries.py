@@ -87,10 +87,9 @@ def build(name: str, package: str, sources: Path = SOURCES) -> Path:
         )
 
     def make(target: Path) -> None:
-        with step(f"build {name} from the Go module proxy"):
-            with _mended(source) as folder:
-                command = ["go", "build", "-trimpath", "-ldflags", flags, "-o", str(target / name), package]
-                done = subprocess.run(command, cwd=folder, check=False, env=os.environ | go_environment())
+        with step(f"build {name} from the Go module proxy"), _mended(source) as folder:
+            command = ["go", "build", "-trimpath", "-ldflags", flags, "-o", str(target / name), package]
+            done = subprocess.run(command, cwd=folder, check=False, env=os.environ | go_environment())
         if done.returncode:
             raise ProgramNotBuilt(
                 f"`go build` of {name} failed. It takes Go 1.26 or later (`go version`), a way to a Go module proxy "
