@@ -111,14 +111,13 @@ def _mended(source: Path) -> Iterator[Path]:
     wanted = json.loads((source / "mended.json").read_text())
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        for name in ("go.mod", "go.sum"):
-            shutil.copy(source / name, folder)
+        shutil.copy(source / "go.sum", folder)
+        replaced = f"\nreplace {wanted['module']} => ./mended\n"
+        (folder / "go.mod").write_text((source / "go.mod").read_text() + replaced)
         shutil.copytree(module(source, wanted["module"]), folder / "mended")
         file = folder / "mended" / wanted["file"]
         published = file.read_text()
         if published.count(wanted["published"]) != 1:
             raise ProgramNotBuilt(f"{source / 'mended.json'}: {wanted['file']} has not its `published` once.")
         file.write_text(published.replace(wanted["published"], wanted["mended"]))
-        replaced = f"-replace={wanted['module']}=./mended"
-        subprocess.run(["go", "mod", "edit", replaced], cwd=folder, check=True, env=os.environ | go_environment())
         yield folder

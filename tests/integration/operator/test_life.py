@@ -28,6 +28,8 @@ async def test_an_undisturbed_run_is_recorded_with_at_most_ten_writes(world: Any
     assert len(writes) <= 10, writes
     stored = [call for call in world.calls() if call[0] == "S3"]
     assert len(stored) == 2, "its statement, and then the record"
+    owned = [one["fieldsV1"] for one in done["metadata"]["managedFields"] if one.get("subresource") == "status"]
+    assert owned == [{"f:status": {}}], "a list of every field of the status goes with each write"
     for pod in await world.all(PODS):
         assert names.POD_FINALIZER not in pod["metadata"].get("finalizers", [])
 

@@ -88,6 +88,15 @@ def test_only_conditions_are_lists_by_key():
     assert all("x-kubernetes-list-type" in field for _, _, field in ALL_FIELDS if field["type"] == "array")
 
 
+def test_a_status_is_owned_as_one():
+    atomic = {path for _, path, field in ALL_FIELDS if field.get("x-kubernetes-map-type") == "atomic"}
+    assert atomic == {".status"}
+    assert [name for name in DEFINITIONS if "status" in schema_of(name)["properties"]] == [
+        "benchmarkruns.fairtrial.dev",
+        "benchmarkcohorts.fairtrial.dev",
+    ]
+
+
 @pytest.mark.parametrize("name", DEFINITIONS)
 def test_a_definition_is_small(name: str):
     assert len(json.dumps(DEFINITIONS[name], indent=1)) < 200_000
