@@ -16,9 +16,6 @@ COMPARED = (
     ("argo-tuned", "the same, one pod, with Argo's limits raised", 3.0),
 )
 
-# What was measured before had a node without a heartbeat: see the page.
-HEARTBEAT_SINCE = "2026-12-01"
-
 
 def tables(results: Mapping[str, Result]) -> str:
     """Every table, for each number of runs and each setting that was measured."""
@@ -50,8 +47,7 @@ def _row(name: str, result: Result, ratio: str) -> str:
     following = result["podEndToNextPod"] or result["lastPodEndToStatus"]
     rates = f"{result['podsPerSecond']} | {result['unitsPerSecond']} | {ratio}"
     waits = f"{_spread(result['resourceToPod'])} | {_spread(following)}"
-    mark = " †" if result.get("at", HEARTBEAT_SINCE) < HEARTBEAT_SINCE else ""
-    return f"| {name}{mark} | {rates} | {waits} | {result['writesPerUnit']} |"
+    return f"| {name} | {rates} | {waits} | {result['writesPerUnit']} |"
 
 
 def _spread(found: Mapping[str, float] | None) -> str:

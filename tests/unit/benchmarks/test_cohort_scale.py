@@ -106,16 +106,6 @@ def test_a_ratio_is_told_with_its_goal(tmp_path: Path) -> None:
     assert "0.33 (goal 0.9: not met)" in rows
 
 
-def test_what_was_measured_with_a_node_that_was_lost_is_marked(tmp_path: Path) -> None:
-    found = summary(tmp_path, a_run("scale-00001", 0))
-    dated = {"jobs": "2026-11-30T23:59:59+00:00", "argo": "2026-12-01T00:00:00+00:00"}
-
-    rows = tables({f"{system}/100/default": found | {"at": at} for system, at in dated.items()})
-
-    assert "| a Job each † |" in rows
-    assert "| a workflow of one pod |" in rows
-
-
 def test_another_load_stands_apart_from_the_usual_one(tmp_path: Path) -> None:
     found = _with_operator(summary(tmp_path, a_run("scale-00001", 0)))
     lighter = setting("default", 100, 10_000)
